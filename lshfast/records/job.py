@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import ClassVar
 
 import numpy as np
@@ -58,16 +59,21 @@ class RecordInputs:
     labels: Sequence[str] = ()
     encoding_b: str | None = None
 
+    @property
+    def tables(self) -> list[tuple[str, str | None, str]]:
+        """The path, the column of ids and the encoding of each table."""
+        tables = [(self.a, self.id_column, self.encoding)]
+        if self.b is not None:
+            id_column = self.id_column_b or self.id_column
+            tables.append((self.b, id_column, self.encoding_b or self.encoding))
+        return tables
+
     def read(self, progress: Progress | None) -> list[WholeTable]:
         """Read the tables; `progress` gets ("input", bytes of input read, total bytes) for each."""
-        report = None if progress is None else partial(progress, "input")
-
-        ids = [self.id_column, self.id_column_b or self.id_column]
-        encodings = [self.encoding, self.encoding_b or self.encoding]
         return [
             read_whole(
                 path,
-                id_column=column,
+                id_column=id_column,
                 glob=self.glob,
                 on_error=self.on_error,
                 encoding=encoding,
@@ -75,12 +81,9 @@ class RecordInputs:
                 max_row_bytes=self.max_row_bytes,
                 delimiter=self.delimiter,
                 max_columns=self.max_columns,
-                progress=report,
+                progress=None if progress is None else partial(progress, "input"),
             )
-            for path, column, encoding in zip(
-                [self.a, self.b], ids, encodings, strict=True
-            )
-            if path is not None
+            for path, id_column, encoding in self.tables
         ]
 
 
@@ -123,16 +126,14 @@ class LinkAccount(Account):
 
     def _figures(self, left_out: Collection[str]) -> Iterator[Figure]:
         for path, *counts in self.tables:
-            parts = " + ".join(
-                f"{count:,} {name}"
-                for count, name in zip(counts, self.PARTS, strict=True)
-            )
-            yield figure(
-                "records", sum(counts), f"{path}: {parts} = {sum(counts):,} read"
-            )
-        yield from (
-            line for line in self.summary.figures() if line.name not in left_out
-        )
+            total = sum(counts)
+            parts = zip(counts, self.PARTS, strict=True)
+            numbers = [f"{count:,} {name}" for count, name in parts]
+            note = f"{path}: {' + '.join(numbers)} = {total:,} read"
+            yield figure("records", total, note)
+        for line in self.summary.figures():
+            if line.name not in left_out:
+                yield line
         if self.clusters is not None:
             yield figure("clusters", self.clusters.clusters, self.clusters.note)
 
@@ -174,28 +175,23 @@ def link_files(
     job = Job(outputs.tables, inputs.on_error, outputs.overwrite, page=outputs.page)
     _check(job, inputs, outputs, options)
     labels = [read_labels(path) for path in inputs.labels]
-    marks: list[MarkedPair] = []
-    for label_path, table in zip(inputs.labels, labels, strict=True):
-        marks += marks_of(label_path, table)
+    marks = list(map(marks_of, inputs.labels, labels))
     tables = [job.add(table) for table in inputs.read(progress)]
-    files = [file.location for table in (*tables, *labels) for file in table.files]
-    for path in [*job.paths, *outputs.pictures]:  # no output may replace an input
-        if path is not None and not is_stream(path):
-            check_file(path, files, overwrite=True)
-    a, b = _record_tables(inputs, tables)
+    _check_files(job, outputs, [*tables, *labels])
+    records = [
+        RecordTable(table.columns, id_column, path, ids=table.ids)
+        for table, (path, id_column, _) in zip(tables, inputs.tables, strict=True)
+    ]
+    a = records[0]
+    b = None if inputs.b is None else records[1]
     if pair is not None:
         rows_of_pair((a, b), *pair)
     if outputs.merged is not None:
-        KeepRule.parse(outputs.keep_rule).check([a] if b is None else [a, b])
-    if outputs.clusters is not None:
-        outputs.clusters.check(files, [*job.paths, *outputs.pictures])
-    if marks:
-        options = replace(options, labels=[*options.labels, *marks])
-    with (
-        nullcontext()
-        if outputs.clusters is None
-        else outputs.clusters.opened() as clusters
-    ):
+        KeepRule.parse(outputs.keep_rule).check(records)
+    if any(marks):
+        options = replace(options, labels=[*options.labels, *chain(*marks)])
+    output = outputs.clusters
+    with nullcontext() if output is None else output.opened() as clusters:
         result = link_tables(a, b, options, progress)
         update = None if clusters is None else _clusters_after(clusters, result)
         with job.writing():
@@ -211,16 +207,17 @@ def link_files(
     return result, _account_of(job, inputs, tables, result.summary, figures)
 
 
-def _record_tables(
-    inputs: RecordInputs, tables: Sequence[WholeTable]
-) -> tuple[RecordTable, RecordTable | None]:
-    """Return the tables of files by their paths; the second is None if there is one."""
-    id_columns = inputs.id_column, inputs.id_column_b or inputs.id_column
-    records = [
-        RecordTable(table.columns, column, name, ids=table.ids)
-        for table, column, name in zip(tables, id_columns, _names(inputs), strict=False)
-    ]
-    return records[0], records[1] if len(records) > 1 else None
+def _check_files(
+    job: Job, outputs: RecordOutputs, tables: Sequence[WholeTable]
+) -> None:
+    """Check that no output replaces an input."""
+    files = [file.location for table in tables for file in table.files]
+    paths = [*job.paths, *outputs.pictures]
+    for path in paths:
+        if path is not None and not is_stream(path):
+            check_file(path, files, overwrite=True)
+    if outputs.clusters is not None:
+        outputs.clusters.check(files, paths)
 
 
 def _account_of(
@@ -230,21 +227,19 @@ def _account_of(
     summary: LinkSummary,
     clusters: ClusterFigures | None,
 ) -> LinkAccount:
+    names = [path for path, _, _ in inputs.tables]
     rejected = [len(table.rejected) for table in tables]
     advice = [
         f"{name} has one column; {table.advice}"
-        for name, table in zip(_names(inputs), tables, strict=True)
+        for name, table in zip(names, tables, strict=True)
         if table.advice
     ]
+    rows = zip(names, summary.linked, summary.unlinked, rejected, strict=False)
     return job.account(
         LinkAccount,
         linked=sum(summary.linked),
         unlinked=sum(summary.unlinked),
-        tables=[
-            *zip(
-                _names(inputs), summary.linked, summary.unlinked, rejected, strict=False
-            )
-        ],
+        tables=list(rows),
         summary=summary,
         clusters=clusters,
         advice="; ".join(advice),
@@ -321,10 +316,6 @@ def read_synonyms(path: str | None, nicknames: bool = False) -> Synonyms:
     except csv.Error as error:
         raise DataError(path, None, f"not valid CSV: {error}") from None
     return make(lines)
-
-
-def _names(inputs: RecordInputs) -> list[str]:
-    return [path for path in (inputs.a, inputs.b) if path is not None]
 
 
 def _check(

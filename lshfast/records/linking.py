@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from lshfast._common.progress import Progress
-from lshfast.records.choices import Assignment, Scoring
-from lshfast.records.comparison.synonyms import Synonyms
 from lshfast.records.link_run import LinkRun
-from lshfast.records.linkage import BlockingRule
-from lshfast.records.options import LinkOptions
+from lshfast.records.options import LinkOptions, takes_link_options
 from lshfast.records.results.result import LinkResult
-from lshfast.records.tables.fields import Field
 from lshfast.records.tables.record_table import RecordTable
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
+    from lshfast.records.options import LinkOptionTypes
+
+
+@takes_link_options
 def match_records(
     a: Any,
     b: Any,
     *,
     id_column: str | tuple[str, str] | None = None,
-    fields: Sequence[str | Field] | None = None,
-    ignore: Sequence[str] = (),
-    rules: Sequence[BlockingRule | str] | None = None,
-    scoring: Scoring = "weights",
-    threshold: float | None = None,
-    assign: Assignment | None = None,
-    synonyms: Synonyms | None = None,
-    frequencies: bool = True,
-    held_out: str | Field | None = None,
-    labels: Any = None,
-    seed: int | Literal["random"] = 1,
-    threads: int | None = None,
-    missing: Any = None,
     progress: Progress | None = None,
+    **options: Unpack[LinkOptionTypes],
 ) -> LinkResult:
     """Link the records of two tables that describe the same thing.
 
@@ -142,53 +131,26 @@ def match_records(
     >>> match_records(a, b, scoring="points").pairs()
     [(0, 1), (1, 0)]
     """
-    options = LinkOptions(
-        fields=fields,
-        ignore=ignore,
-        rules=rules,
-        scoring=scoring,
-        threshold=threshold,
-        assign=assign,
-        synonyms=synonyms,
-        frequencies=frequencies,
-        held_out=held_out,
-        seed=seed,
-        threads=threads,
-        labels=labels,
-        missing=missing,
-    )
+    link_options = LinkOptions.of("match_records", options)
     if id_column is not None and not isinstance(id_column, (str, tuple)):
         raise TypeError(f"id_column must be a name or two names, not {id_column!r}")
     if isinstance(id_column, tuple) and len(id_column) != 2:
         raise ValueError(
             f"id_column must be a name or two names, not {len(id_column)} names"
         )
-    first, second = (
-        id_column if isinstance(id_column, tuple) else (id_column, id_column)
-    )
-    return link_tables(
-        as_table(a, first, "a"), as_table(b, second, "b"), options, progress
-    )
+    columns = id_column if isinstance(id_column, tuple) else (id_column, id_column)
+    table_a = as_table(a, columns[0], "a")
+    table_b = as_table(b, columns[1], "b")
+    return link_tables(table_a, table_b, link_options, progress)
 
 
+@takes_link_options
 def dedup_records(
     a: Any,
     *,
     id_column: str | None = None,
-    fields: Sequence[str | Field] | None = None,
-    ignore: Sequence[str] = (),
-    rules: Sequence[BlockingRule | str] | None = None,
-    scoring: Scoring = "weights",
-    threshold: float | None = None,
-    assign: Assignment | None = None,
-    synonyms: Synonyms | None = None,
-    frequencies: bool = True,
-    held_out: str | Field | None = None,
-    labels: Any = None,
-    seed: int | Literal["random"] = 1,
-    threads: int | None = None,
-    missing: Any = None,
     progress: Progress | None = None,
+    **options: Unpack[LinkOptionTypes],
 ) -> LinkResult:
     """Link the records of one table that describe the same thing.
 
@@ -217,26 +179,13 @@ def dedup_records(
     >>> result.pairs(), result.groups().tolist()
     ([(0, 2)], [0, 1, 0])
     """
-    options = LinkOptions(
-        fields=fields,
-        ignore=ignore,
-        rules=rules,
-        scoring=scoring,
-        threshold=threshold,
-        assign=assign,
-        synonyms=synonyms,
-        frequencies=frequencies,
-        held_out=held_out,
-        seed=seed,
-        threads=threads,
-        labels=labels,
-        missing=missing,
-    )
+    link_options = LinkOptions.of("dedup_records", options)
+    assign = link_options.assign
     if assign in ("many-to-one", "one-to-many"):
         raise ValueError(
             f"assign must be 'one-to-one' or 'many-to-many' within one table, not {assign!r}"
         )
-    return link_tables(as_table(a, id_column, "a"), None, options, progress)
+    return link_tables(as_table(a, id_column, "a"), None, link_options, progress)
 
 
 def as_table(source: Any, id_column: str | None, name: str) -> RecordTable:

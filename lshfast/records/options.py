@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypedDict, TypeVar, get_args
 
 import numpy as np
 
 from lshfast._common.checks import check_bool, check_number, check_seed
 from lshfast._common.threads import thread_count
+from lshfast._engine.options.declaration import check_names
 from lshfast.records.candidates.names import checked_rules
 from lshfast.records.choices import Assignment, Scoring
 from lshfast.records.comparison.synonyms import Synonyms
+from lshfast.records.linkage import BlockingRule
 from lshfast.records.links.assignment import check_assignment
 from lshfast.records.links.labels import marked_pairs
 from lshfast.records.tables.fields import Field, as_field
 from lshfast.records.values.missing import checked_missing
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class LinkOptionTypes(TypedDict, total=False):
+    """The attributes of `LinkOptions`, for type checkers of functions with ``**options``."""
+
+    fields: Sequence[str | Field] | None
+    ignore: Sequence[str]
+    rules: Sequence[BlockingRule | str] | None
+    scoring: Scoring
+    threshold: float | None
+    assign: Assignment | None
+    synonyms: Synonyms | None
+    frequencies: bool
+    held_out: str | Field | None
+    seed: int | Literal["random"]
+    threads: int | None
+    labels: Any
+    missing: Any
 
 
 @dataclass(frozen=True)
@@ -43,14 +66,17 @@ class LinkOptions:
     labels: Any = ()
     missing: Any = None
 
+    @classmethod
+    def of(cls, function: str, options: Mapping[str, Any]) -> LinkOptions:
+        """Return the options that were passed to a function; TypeError if one does not exist."""
+        check_names(function, options, inspect.signature(cls).parameters)
+        return cls(**options)
+
     @property
     def addresses(self) -> list[Field]:
         """The fields that are addresses, whose parts are compared."""
-        return [
-            field
-            for field in map(as_field, self.fields or ())
-            if field.kind == "address"
-        ]
+        fields = map(as_field, self.fields or ())
+        return [field for field in fields if field.kind == "address"]
 
     def __post_init__(self) -> None:
         if self.scoring not in get_args(Scoring):
@@ -83,9 +109,23 @@ class LinkOptions:
         object.__setattr__(self, "threads", thread_count(self.threads))
 
     def assignment(self, single: bool) -> Assignment:
-        """Return the assignment by which links are first chosen, within one table or
-        between two.
-        """
+        """Return the assignment by which links are first chosen, in one table or between two."""
         if self.assign is not None:
             return self.assign
         return "many-to-many" if single else "one-to-one"
+
+
+def takes_link_options(function: Function) -> Function:
+    """Give a function with ``**options`` the signature with the attributes of `LinkOptions`."""
+    signature = inspect.signature(function)
+    parameters = [
+        parameter
+        for parameter in signature.parameters.values()
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
+    for option in inspect.signature(LinkOptions).parameters.values():
+        parameters.append(option.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+    function.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=parameters
+    )
+    return function

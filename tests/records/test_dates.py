@@ -176,7 +176,7 @@ def test_tables_with_dates_in_different_orders_agree(orders):
     assert (found.scores == 100).all()
     assert found.fields[0].kind == "date"
     assert len(found.fields[0].values) == 40
-    text = fields_text(found.fields)
+    text = fields_text(found)
     for side, order in zip("ab", orders, strict=True):
         name = {"mdy": "month, day, year", "dmy": "day, month, year"}.get(order)
         assert (f"born in {side}: read as {name}" in text) == (name is not None)

@@ -3,7 +3,7 @@
 import pytest
 
 from lshfast.records import RecordTable, dedup_records, match_records
-from lshfast.records.results.explain import row_of
+from lshfast.records.tables.record_table import RecordIds
 
 A = {
     "id": ["a1", "a2", "a3"],
@@ -113,7 +113,7 @@ def test_ids_that_do_not_exist(result):
     ):
         with pytest.raises(ValueError, match=name):
             result.explain_pair(*ids)
-    assert row_of(RecordTable({"id": [7, "7"]}, "id"), "7") == 1
+    assert RecordIds(RecordTable({"id": [7, "7"]}, "id")).row_of("7") == 1
     with pytest.raises(ValueError, match=r"has the id '\\x1b'"):
         result.explain_pair("\x1b", 1)
 

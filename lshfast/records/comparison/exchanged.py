@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lshfast._common.extras import optional
-from lshfast._common.types import BoolArray, Float64Array, Int32Array, Int64Array
+from lshfast._common.types import BoolArray, Int32Array, Int64Array
+from lshfast.records.comparison.letters import jaro_winkler
 from lshfast.records.comparison.nearness import LEVELS
 from lshfast.records.tables.record_table import MISSING, CodedField
 from lshfast.records.values.strings import LONG
@@ -49,27 +49,25 @@ class Exchange:
 
     def holds(self, i: Int64Array, j: Int64Array) -> BoolArray:
         """Return in which pairs of rows the values are exchanged: one of them may be misspelt."""
-        own = self.field.codes_of(i, j)
-        others = self.other.codes_of(i, j)
-        differ = (own[0] != own[1]) & (others[0] != others[1])
-        present = (np.minimum(*own) >= 0) & (np.minimum(*others) >= 0)
-        forth = self.places[own[0]] == others[1]
-        back = self.places[own[1]] == others[0]
-        exchanged = differ & present & forth & back
-        for equal, near in ((forth, (1, 0)), (back, (0, 1))):
-            rows = np.flatnonzero(differ & present & equal & ~exchanged)
-            exchanged[rows] = self._similar(own[near[0]][rows], others[near[1]][rows])
+        value_i, value_j = self.field.codes_of(i, j)
+        other_i, other_j = self.other.codes_of(i, j)
+        may_be = (value_i != value_j) & (other_i != other_j)
+        may_be &= (np.minimum(value_i, value_j) >= 0) & (other_i >= 0) & (other_j >= 0)
+        forth = may_be & (self.places[value_i] == other_j)
+        back = may_be & (self.places[value_j] == other_i)
+        exchanged = forth & back
+        for equal, values, other_values in (
+            (forth, value_j, other_i),
+            (back, value_i, other_j),
+        ):
+            rows = np.flatnonzero(equal & ~(forth & back))
+            exchanged[rows] = self._similar(values[rows], other_values[rows])
         return np.asarray(exchanged)
 
-    def _similar(self, codes: Int32Array, others: Int32Array) -> BoolArray:
+    def _similar(self, codes: Int32Array, other_codes: Int32Array) -> BoolArray:
         """Return which values of this field are similar to values of the other one."""
         if not len(codes):
             return np.zeros(0, bool)
-        similarity = optional(
-            "rapidfuzz.distance", "records"
-        ).JaroWinkler.normalized_similarity
         values = [self.field.values[code][:LONG] for code in codes.tolist()]
-        other_values = [self.other.values[code][:LONG] for code in others.tolist()]
-        cpdist = optional("rapidfuzz.process", "records").cpdist
-        similarities: Float64Array = cpdist(values, other_values, scorer=similarity)
-        return np.asarray(similarities >= LEAST_SIMILAR)
+        other_values = [self.other.values[code][:LONG] for code in other_codes.tolist()]
+        return jaro_winkler(values, other_values, 0.0) >= LEAST_SIMILAR

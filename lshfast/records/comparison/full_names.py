@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.extras import optional
 from lshfast._common.stop_words import stop_words_of
 from lshfast._common.types import BoolArray, Float64Array, Int64Array
-from lshfast.records.comparison.letters import Letters
+from lshfast.records.comparison.letters import Letters, jaro_winkler
 from lshfast.records.distinct import distinct_numbers
 
 MOST_WORDS = 4
@@ -56,32 +55,37 @@ def are_full_names(
     """
     if different < LEAST_DIFFERENT:
         return False
-    words = [value.casefold().replace(",", ", ").split() for value in values]
-    shaped = [
-        2 <= len(parts) <= MOST_WORDS and all(map(_is_name, parts)) for parts in words
+    words_of_values = [value.casefold().replace(",", ", ").split() for value in values]
+    are_shaped = [
+        2 <= len(words) <= MOST_WORDS and all(map(_is_name, words))
+        for words in words_of_values
     ]
-    if float(np.fromiter(shaped, float, len(words)) @ shares) < LEAST_SHARE:
+    if float(np.asarray(are_shaped, float) @ shares) < LEAST_SHARE:
         return False
-    parts_of = [{part.strip(".,") for part in parts} for parts in words]
-    counts = Counter(part for parts in parts_of for part in parts)
-    frequent = {
-        part
-        for part, count in counts.items()
-        if len(part) > 1 and count > FREQUENT * len(words)
-    }
-    grammar = {word for word in stop_words_of(None).words if len(word) > 1}
-    return (
-        len(counts) <= MOST_NEW * counts.total()
-        and _part(bool(parts & frequent) for parts in parts_of) <= MOST_FREQUENT
-        and _part(bool(parts & grammar) for parts in parts_of) <= MOST_GRAMMAR
-        and _part(_is_list(value) for value in values) <= MOST_LISTS
+    if sum(map(_is_list, values)) > MOST_LISTS * len(values):
+        return False
+    return _are_words_of_names(
+        [{word.strip(".,") for word in words} for words in words_of_values]
     )
 
 
+def _are_words_of_names(values: Sequence[set[str]]) -> bool:
+    """Return whether values share words as names do, but few a frequent word or a stop word."""
+    counts = Counter(word for words in values for word in words)
+    if len(counts) > MOST_NEW * counts.total():
+        return False
+    most = FREQUENT * len(values)
+    frequent = {word for word in counts if len(word) > 1 and counts[word] > most}
+    grammar = {word for word in stop_words_of(None).words if len(word) > 1}
+    for suspected, share in ((frequent, MOST_FREQUENT), (grammar, MOST_GRAMMAR)):
+        having = sum(not words.isdisjoint(suspected) for words in values)
+        if having > share * len(values):
+            return False
+    return True
+
+
 def have_several_words(values: Sequence[str]) -> bool:
-    """Return whether names in normal form have several words, more than one and a half on
-    average.
-    """
+    """Return whether names in normal form have more than one and a half words on average."""
     return sum(value.count(" ") for value in values) > (SEVERAL_WORDS - 1) * len(values)
 
 
@@ -90,21 +94,15 @@ def are_texts(kind: str, values: Sequence[str]) -> bool:
     return kind == "text" or (kind == "name" and have_several_words(values))
 
 
-def _part(conditions: Iterable[bool]) -> float:
-    return float(np.mean(list(conditions)))
-
-
 def _is_name(word: str) -> bool:
     """Return whether a word has letters only, besides signs between or after them."""
     return all(part.isalpha() for part in _SIGNS.split(word.rstrip(".,")))
 
 
 def _is_list(value: str) -> bool:
-    """Return whether there are several words on both sides of a comma or another sign between
-    names.
-    """
-    parts = [part.split() for part in re.split(r"[,;/&]", value)]
-    return sum(len(part) > 1 for part in parts) > 1
+    """Return whether several words are on both sides of a comma or another sign between names."""
+    parts = re.split(r"[,;/&]", value)
+    return sum(len(part.split()) > 1 for part in parts) > 1
 
 
 class FullNames:
@@ -125,42 +123,34 @@ class FullNames:
         number: dict[str, int] = {}
         self._words = np.full((len(values), MOST_WORDS), -1, np.int64)
         for place, value in enumerate(values):
-            parts = value.split()
-            if len(parts) <= MOST_WORDS and len(value) <= longest:
-                self._words[place, : len(parts)] = [
-                    number.setdefault(part, len(number)) for part in parts
+            words = value.split()
+            if len(words) <= MOST_WORDS and len(value) <= longest:
+                self._words[place, : len(words)] = [
+                    number.setdefault(word, len(number)) for word in words
                 ]
         self._counts = (self._words >= 0).sum(axis=1)
         self._texts = np.fromiter(number, object, len(number))
         self._firsts = np.fromiter((word[0] for word in number), object, len(number))
-        self._single = np.fromiter(
-            (len(word) == 1 for word in number), bool, len(number)
-        )
-        short = np.fromiter(
-            (len(word) <= SHORTEST for word in number), bool, len(number)
-        )
-        self._short = np.append(short, False)[self._words]
-        self._initials = np.zeros(len(values), bool)
-        for column in self._words.T:
-            self._initials |= (
-                (column >= 0) & self._single[column] if len(number) else False
-            )
+        sizes = np.fromiter(map(len, number), np.int64, len(number))
+        self._single = sizes == 1
+        # Of no word, whose place is -1, neither is true.
+        self._short = np.append(sizes <= SHORTEST, False)[self._words]
+        is_initial: BoolArray = np.append(self._single, False)[self._words]
+        self._has_initial: BoolArray = np.asarray(is_initial.any(axis=1))
 
     def comparable(self, a: Int64Array, b: Int64Array) -> BoolArray:
         """Return which pairs of names have words to compare, and not too many."""
         return np.asarray((self._counts[a] > 0) & (self._counts[b] > 0))
 
     def may_be_similar(self, a: Int64Array, b: Int64Array, least: float) -> BoolArray:
-        """Return which pairs may have at least a similarity, by their letters, or by an initial and
-        an equal word.
-        """
-        may = self._letters.may_be_similar(a, b, least)
-        places = np.flatnonzero(~may & (self._initials[a] | self._initials[b]))
+        """Return which pairs may be similar, by their letters, or an initial and an equal word."""
+        may_be_similar = self._letters.may_be_similar(a, b, least)
+        has_initial = self._has_initial[a] | self._has_initial[b]
+        places = np.flatnonzero(~may_be_similar & has_initial)
         words = self._words[a[places], :, None]
-        may[places] = ((words >= 0) & (words == self._words[b[places], None, :])).any(
-            axis=(1, 2)
-        )
-        return may
+        is_equal = (words >= 0) & (words == self._words[b[places], None, :])
+        may_be_similar[places] = is_equal.any(axis=(1, 2))
+        return may_be_similar
 
     def similarities(
         self, a: Int64Array, b: Int64Array, least: float
@@ -170,32 +160,31 @@ class FullNames:
 
         Words are assigned to each other, the most similar first, in any order.
         """
-        near = self._word_similarities(self._words[a], self._words[b], least)
-        fewer = np.minimum(self._counts[a], self._counts[b])
-        more = np.maximum(self._counts[a], self._counts[b])
+        similarities = self._word_similarities(self._words[a], self._words[b], least)
+        by_pair = similarities.reshape(len(a), MOST_WORDS * MOST_WORDS)
+        fewer_words = np.minimum(self._counts[a], self._counts[b])
+        more_words = np.maximum(self._counts[a], self._counts[b])
         rows = np.arange(len(a), dtype=np.int64)
-        similarity = np.ones(len(a), np.float32)
+        lowest = np.ones(len(a), np.float32)
         for step in range(MOST_WORDS):
-            best = near.reshape(len(a), MOST_WORDS * MOST_WORDS).argmax(axis=1)
-            left, right = np.divmod(best, MOST_WORDS)
-            value = near[rows, left, right]
+            word_a, word_b = np.divmod(by_pair.argmax(axis=1), MOST_WORDS)
+            value = similarities[rows, word_a, word_b]
             if step > 1:  # "Jr." in one name and an initial in the other
-                short = self._short[a, left] | self._short[b, right]
+                short = self._short[a, word_a] | self._short[b, word_b]
                 value = np.where(short, np.maximum(value, LEFT_OUT), value)
-            similarity = np.where(
-                step < fewer, np.minimum(similarity, value), similarity
-            )
-            near[rows, left, :] = -1
-            near[rows, :, right] = -1
-        most = np.where(more > fewer, np.where(fewer > 1, LEFT_OUT, ONE_WORD), 1.0)
-        similarity = np.minimum(similarity, most)
-        return np.where(similarity < least, 0, similarity).astype(np.float32)
+            lowest = np.where(step < fewer_words, np.minimum(lowest, value), lowest)
+            similarities[rows, word_a, :] = -1
+            similarities[rows, :, word_b] = -1
+        limit = np.where(fewer_words > 1, LEFT_OUT, ONE_WORD)
+        lowest = np.minimum(lowest, np.where(more_words > fewer_words, limit, 1.0))
+        return np.where(lowest < least, 0, lowest).astype(np.float32)
 
     def _word_similarities(
         self, a: Int64Array, b: Int64Array, least: float
     ) -> npt.NDArray[np.float32]:
-        """Return the similarities of all words of pairs of names, float32 (pairs, words, words); -1
-        without a word.
+        """Return the similarities of all words of pairs of names, float32 (pairs, words, words).
+
+        They are -1 without a word.
         """
         shape = (len(a), MOST_WORDS, MOST_WORDS)
         first = np.broadcast_to(a[:, :, None], shape).reshape(-1)
@@ -203,26 +192,17 @@ class FullNames:
         present = np.flatnonzero((first >= 0) & (second >= 0))
         count = max(1, len(self._texts))
         keys, place = distinct_numbers(first[present] * count + second[present])
-        left, right = np.divmod(keys, count)
+        words_a, words_b = np.divmod(keys, count)
         similar = np.ones(len(keys), np.float32)
-        unequal = np.flatnonzero(left != right)
-        scorer = optional(
-            "rapidfuzz.distance", "records"
-        ).JaroWinkler.normalized_similarity
-        cpdist = optional("rapidfuzz.process", "records").cpdist
-        left = left[unequal]
-        right = right[unequal]
-        similar[unequal] = cpdist(
-            self._texts[left],
-            self._texts[right],
-            scorer=scorer,
-            score_cutoff=least,
-            workers=self._threads,
+        unequal = np.flatnonzero(words_a != words_b)
+        words_a = words_a[unequal]
+        words_b = words_b[unequal]
+        similar[unequal] = jaro_winkler(
+            self._texts[words_a], self._texts[words_b], least, self._threads
         )
-        initial = (self._single[left] | self._single[right]) & (
-            self._firsts[left] == self._firsts[right]
-        )
-        similar[unequal] = np.where(initial, INITIAL, similar[unequal])
-        found = np.full(len(first), -1, np.float32)
-        found[present] = similar[place]
-        return found.reshape(shape)
+        is_initial = self._single[words_a] | self._single[words_b]
+        is_initial &= self._firsts[words_a] == self._firsts[words_b]
+        similar[unequal[is_initial]] = INITIAL
+        similarities = np.full(len(first), -1, np.float32)
+        similarities[present] = similar[place]
+        return similarities.reshape(shape)

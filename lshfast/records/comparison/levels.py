@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.extras import optional
-from lshfast._common.types import Float64Array, Int64Array
+from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast.records.comparison.exchanged import Exchange
 from lshfast.records.comparison.full_names import FullNames, have_several_words
-from lshfast.records.comparison.letters import Letters
+from lshfast.records.comparison.letters import Letters, compared, jaro_winkler
 from lshfast.records.comparison.nearness import (
     EXACT_LEVEL,
     LEVELS,
@@ -33,11 +33,10 @@ from lshfast.records.tables.record_table import CodedField
 from lshfast.records.values.dates import digits_of
 from lshfast.records.values.strings import LONG
 
-GRADED: tuple[Kind, ...] = (
-    "name",
-    "text",
-    "number",
-)  # kinds whose values have similarities
+# Kinds whose values have similarities.
+GRADED: tuple[Kind, ...] = ("name", "text", "number")
+LEAST_SIMILAR_NAMES = LEVELS["name"][1][-1]
+MOST_EDITS = int(LEVELS["code"][1][-1])  # of codes that are close
 
 
 class Agreement(NamedTuple):
@@ -78,29 +77,24 @@ class FieldComparer:
         self.labels = self.field_levels.labels
         self.exchanges: list[Exchange] = []
         values = coded.values
-        self._known: npt.NDArray[np.bool_] | None = None
+        self._has_synonym: BoolArray | None = None
+        canonical = values
         if coded.kind in ("name", "text") and len(synonyms):
             words = words_of(values)
-            self._known = synonyms.known_among(words)
+            self._has_synonym = synonyms.known_among(words)
+            canonical = synonyms.canonical_forms(values, words)
         if coded.kind == "text":
             counts = distinct_counts(coded.codes, len(values))
-            canonical = (
-                synonyms.canonical_forms(values, words) if len(synonyms) else values
-            )
             self._texts = TextSimilarity(canonical, counts, threads)
         self._names: FullNames | None = None
         if coded.kind == "name" and have_several_words(values):
-            canonical = (
-                synonyms.canonical_forms(values, words) if len(synonyms) else values
-            )
             self._names = FullNames(canonical, LONG, threads)
         self._values = np.fromiter(values, object, len(values))
         self._long = np.fromiter(map(len, values), np.int64, len(values)) > LONG
         self._beginnings = self._values
         if self._long.any():
-            self._beginnings = np.fromiter(
-                (value[:LONG] for value in values), object, len(values)
-            )
+            beginnings = (value[:LONG] for value in values)
+            self._beginnings = np.fromiter(beginnings, object, len(values))
 
     @cached_property
     def _letters(self) -> Letters:
@@ -117,9 +111,7 @@ class FieldComparer:
         return self._agreement(a, b, graded=False).levels
 
     def levels_of_rows(self, i: Int64Array, j: Int64Array) -> npt.NDArray[np.uint8]:
-        """Return the levels of pairs of rows, also of those whose values are exchanged with those
-        of another field.
-        """
+        """Return the levels of pairs of rows, also if values are exchanged with another field."""
         levels = self.levels(*self.coded.codes_of(i, j))
         if self.exchanges:
             different = np.flatnonzero(levels > EXACT_LEVEL)
@@ -153,24 +145,20 @@ class FieldComparer:
                 similarities[open_pairs] = similar[place]
         return Agreement(levels, similarities)
 
-    def _may_be_near(
-        self, a: npt.NDArray[Any], b: npt.NDArray[Any]
-    ) -> npt.NDArray[np.bool_]:
+    def _may_be_near(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> BoolArray:
         """Return which pairs of different names or codes may be close, by their letters."""
-        if self.coded.kind == "name":
-            least = LEVELS["name"][1][-1]
-            if self._names is not None:
-                return self._names.may_be_similar(
-                    a, b, least
-                ) | ~self._names.comparable(a, b)
-            may_be_near = self._letters.may_be_similar(a, b, least)
+        if self.coded.kind != "name":
+            may_be_near = self._letters.least_edits(a, b) <= MOST_EDITS
+            return np.asarray(may_be_near | self._long[a] | self._long[b])
+        if self._names is not None:
+            is_comparable = self._names.comparable(a, b)
             return (
-                may_be_near
-                if self._known is None
-                else may_be_near | (self._known[a] & self._known[b])
+                self._names.may_be_similar(a, b, LEAST_SIMILAR_NAMES) | ~is_comparable
             )
-        may_be_near = self._letters.least_edits(a, b) <= LEVELS["code"][1][-1]
-        return np.asarray(may_be_near | self._long[a] | self._long[b])
+        may_be_near = self._letters.may_be_similar(a, b, LEAST_SIMILAR_NAMES)
+        if self._has_synonym is not None:
+            may_be_near |= self._has_synonym[a] & self._has_synonym[b]
+        return may_be_near
 
     def similarities(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Float64Array:
         """Return the similarities of pairs of different codes of a name, text or number, in [0, 1].
@@ -224,50 +212,47 @@ class FieldComparer:
         kind = self.coded.kind
         limits = self.field_levels.limits
         if kind in ("name", "text"):
-            similarity = (
-                self._similarities(a, b) if similarities is None else similarities
-            )
+            if similarities is None:
+                similarities = self._similarities(a, b)
             steps = np.array(limits[::-1], np.float32)
-            levels = (
-                len(self.labels) - 1 - np.searchsorted(steps, similarity, side="right")
-            )
+            reached = np.searchsorted(steps, similarities, side="right")
+            levels = len(self.labels) - 1 - reached
         elif kind in ("code", "phone"):
-            levels = 1 + np.minimum(self._osa(a, b, 2), 3)
-        elif kind == "number":
-            levels = 2 + np.searchsorted(
-                limits, self._difference_in_units(a, b), side="left"
-            )
-        elif kind == "age":
-            levels = 2 + np.searchsorted(limits, self._difference(a, b), side="left")
+            levels = 1 + np.minimum(self._osa(a, b, MOST_EDITS), MOST_EDITS + 1)
+        elif kind == "date":
+            levels = self._levels_of_dates(a, b)
         else:
-            days = self._difference(a, b)
-            typed = (self._osa(a, b, 1) <= 1) | self._exchanged(a, b)
-            finer = self.field_levels.days
-            by_days = 1 + np.searchsorted(limits, days, side="left")
-            levels = 2 + len(finer) + np.where(typed, 0, by_days)
-            finer_level = np.searchsorted(finer, days, side="left")
-            levels = np.where(finer_level < len(finer), 2 + finer_level, levels)
+            differences = self._difference_in_units(a, b)
+            levels = 2 + np.searchsorted(limits, differences, side="left")
         return levels.astype(np.uint8)
+
+    def _levels_of_dates(self, a: Int64Array, b: Int64Array) -> Int64Array:
+        """Return the levels of different dates: by days, but for typing errors."""
+        days = self._difference(a, b)
+        is_typing_error = (self._osa(a, b, 1) <= 1) | self._exchanged(a, b)
+        finer = self.field_levels.days
+        by_days = 1 + np.searchsorted(self.field_levels.limits, days, side="left")
+        levels = 2 + len(finer) + np.where(is_typing_error, 0, by_days)
+        finer_level = np.searchsorted(finer, days, side="left")
+        return np.where(finer_level < len(finer), 2 + finer_level, levels)
 
     def _similarities(self, a: Int64Array, b: Int64Array) -> npt.NDArray[np.float32]:
         """Return similarities of names, texts or numbers; of names, 0 below the last limit."""
         if self.coded.kind == "text":
             return self._texts.of(a, b)
         if self.coded.kind == "number":
-            return np.maximum(0.0, 1 - self._difference_in_units(a, b)).astype(
-                np.float32
-            )
-        least = LEVELS["name"][1][-1]
+            nearness = np.maximum(0.0, 1 - self._difference_in_units(a, b))
+            return nearness.astype(np.float32)
+        least = LEAST_SIMILAR_NAMES
         similarities = np.zeros(len(a), np.float32)
         rows = np.arange(len(a), dtype=np.int64)
-        if self._names is not None:
-            worded = self._names.comparable(a, b)
-            by_word = rows[worded]
-            by_word = by_word[self._names.may_be_similar(a[by_word], b[by_word], least)]
-            similarities[by_word] = self._names.similarities(
-                a[by_word], b[by_word], least
-            )
-            rows = rows[~worded]
+        names = self._names
+        if names is not None:
+            is_comparable = names.comparable(a, b)
+            by_word = rows[is_comparable]
+            by_word = by_word[names.may_be_similar(a[by_word], b[by_word], least)]
+            similarities[by_word] = names.similarities(a[by_word], b[by_word], least)
+            rows = rows[~is_comparable]
         similarities[rows] = self._whole_similarities(a[rows], b[rows])
         return similarities
 
@@ -275,58 +260,48 @@ class FieldComparer:
         self, a: Int64Array, b: Int64Array
     ) -> npt.NDArray[np.float32]:
         """Return similarities of whole names; of nicknames at least the first limit."""
-        scorer = optional(
-            "rapidfuzz.distance", "records"
-        ).JaroWinkler.normalized_similarity
-        limits = LEVELS["name"][1]
+        least = LEAST_SIMILAR_NAMES
         similarities = np.zeros(len(a), np.float32)
-        similar_places = np.flatnonzero(self._letters.may_be_similar(a, b, limits[-1]))
-        similarities[similar_places] = self._batch(
-            scorer,
-            self._beginnings[a[similar_places]],
-            self._beginnings[b[similar_places]],
-            limits[-1],
-        )
-        for at, first, second, _ in self._rewritten(a, b):
-            similarities[at] = max(
-                similarities[at],
-                limits[0] if first == second else scorer(first, second),
-            )
+        places = np.flatnonzero(self._letters.may_be_similar(a, b, least))
+        first = self._beginnings[a[places]]
+        second = self._beginnings[b[places]]
+        similarities[places] = jaro_winkler(first, second, least, self._threads)
+        scorer = optional("rapidfuzz.distance", "records").JaroWinkler
+        for place, name, other, _ in self._rewritten(a, b):
+            similarity = LEVELS["name"][1][0]
+            if name != other:
+                similarity = scorer.normalized_similarity(name, other)
+            similarities[place] = max(similarities[place], similarity)
         return similarities
 
     def _edits(
         self, a: Int64Array, b: Int64Array, unit: float | None, most: int | None
     ) -> Float64Array:
         kind = self.coded.kind
-        numbers = self.coded.numbers
         if kind == "category":
             return np.full(len(a), np.inf)
-        if kind == "number":
-            assert numbers is not None
-            if unit is None:
-                return 100 * self._relative(a, b)
+        if kind == "number" and unit is None:
+            return 100 * self._relative(a, b)
+        if kind in ("number", "date", "age"):
             with np.errstate(over="ignore"):
-                return np.minimum(
-                    np.abs(numbers[a] - numbers[b]) / unit, np.finfo(np.float64).max
-                )
-        if kind in ("date", "age"):
-            return self._difference(a, b) / (1.0 if unit is None else unit)
+                units = self._difference(a, b) / (1.0 if unit is None else unit)
+            return np.minimum(units, np.finfo(np.float64).max)
         edits = self._osa(a, b, most).astype(np.float64)
         distance = optional("rapidfuzz.distance", "records").OSA.distance
-        for at, first, second, replaced in self._rewritten(a, b):
-            edits[at] = min(
-                edits[at], replaced + distance(first, second, score_cutoff=most)
-            )
+        for place, first, second, replaced in self._rewritten(a, b):
+            changes = replaced + distance(first, second, score_cutoff=most)
+            edits[place] = min(edits[place], changes)
         return edits
 
     def _rewritten(
         self, a: Int64Array, b: Int64Array
     ) -> list[tuple[int, str, str, int]]:
         """Return pairs in which synonyms replace words: place, both strings, replacements."""
-        if self._known is None:
+        if self._has_synonym is None:
             return []
         rewritten = []
-        may_change = self._known[a] & self._known[b] & ~self._long[a] & ~self._long[b]
+        may_change = self._has_synonym[a] & self._has_synonym[b]
+        may_change &= ~self._long[a] & ~self._long[b]
         for at in np.flatnonzero(may_change).tolist():
             first = self._values[a[at]]
             second = self._values[b[at]]
@@ -343,12 +318,12 @@ class FieldComparer:
         """
         distances = optional("rapidfuzz.distance", "records")
         long = self._long[a] | self._long[b]
-        short = ~long
         if most is None:
             edits = np.zeros(len(a), np.int64)
+            short = ~long
         else:
             edits = np.full(len(a), most + 1, np.int64)
-            short &= self._letters.least_edits(a, b) <= most
+            short = ~long & (self._letters.least_edits(a, b) <= most)
         long_cutoff = LONG if most is None else min(most, LONG)
         for is_compared, scorer, cutoff in (
             (short, distances.OSA.distance, most),
@@ -358,20 +333,8 @@ class FieldComparer:
             if len(rows):
                 first = self._values[a[rows]]
                 second = self._values[b[rows]]
-                edits[rows] = self._batch(scorer, first, second, cutoff)
+                edits[rows] = compared(scorer, first, second, cutoff, self._threads)
         return edits
-
-    def _batch(
-        self,
-        scorer: Any,
-        a: npt.NDArray[Any],
-        b: npt.NDArray[Any],
-        cutoff: float | None,
-    ) -> npt.NDArray[Any]:
-        cpdist = optional("rapidfuzz.process", "records").cpdist
-        return np.asarray(
-            cpdist(a, b, scorer=scorer, score_cutoff=cutoff, workers=self._threads)
-        )
 
     def _difference(self, a: Int64Array, b: Int64Array) -> Float64Array:
         """Return the differences of numbers, of ages in years, or of dates in days."""
@@ -381,9 +344,11 @@ class FieldComparer:
             return np.asarray(np.abs(numbers[a] - numbers[b]))
 
     def _difference_in_units(self, a: Int64Array, b: Int64Array) -> Float64Array:
-        """Return the differences of numbers, in the unit of their limits."""
+        """Return the differences of ages in years, of numbers in the unit of their limits."""
         unit = self.field_levels.unit
-        return self._relative(a, b) if unit is None else self._difference(a, b) / unit
+        if self.coded.kind == "number" and unit is None:
+            return self._relative(a, b)
+        return self._difference(a, b) / (unit or 1.0)
 
     def _relative(self, a: Int64Array, b: Int64Array) -> Float64Array:
         """Return the differences of numbers relative to the greater absolute value."""
@@ -394,7 +359,7 @@ class FieldComparer:
             differences = np.abs(numbers[a] / largest - numbers[b] / largest)
         return np.asarray(differences)
 
-    def _exchanged(self, a: Int64Array, b: Int64Array) -> npt.NDArray[np.bool_]:
+    def _exchanged(self, a: Int64Array, b: Int64Array) -> BoolArray:
         """Return whether dates differ by exchanged days and months."""
         year, month, day = self._digits
         return np.asarray(

@@ -92,7 +92,11 @@ class TermVectors:
         return np.bincount(terms, minlength=self._rows.terms_count)
 
     def nearest(
-        self, texts: Int64Array, others: Int64Array, kept: BoolArray, neighbors: int
+        self,
+        texts: Int64Array,
+        candidates: Int64Array,
+        counting_terms: BoolArray,
+        neighbors: int,
     ) -> tuple[Int64Array, Int64Array]:
         """Return pairs (text, other) of some texts and their nearest different ones, in order.
 
@@ -105,22 +109,22 @@ class TermVectors:
             The terms that count. Texts without a common one are not near.
         neighbors : int
         """
-        if not len(others):
-            return others, others
-        index = kernels.TermIndex(self._rows, others, kept.view(np.uint8))
-        own_places = np.searchsorted(others, texts)
-        own_places[own_places == len(others)] = 0
-        own_places[others[own_places] != texts] = -1
+        if not len(candidates):
+            return candidates, candidates
+        index = kernels.TermIndex(self._rows, candidates, counting_terms.view(np.uint8))
+        own_places = np.searchsorted(candidates, texts)
+        own_places[own_places == len(candidates)] = 0
+        own_places[candidates[own_places] != texts] = -1
 
         def work(start: int) -> tuple[Int64Array, Int64Array]:
             part = slice(start, start + PIECE_TEXTS)
             excluded = own_places[part].astype(np.int32)
             places, counts = index.nearest(self._rows, texts[part], excluded, neighbors)
             is_near = np.arange(places.shape[1], dtype=np.int64) < counts[:, None]
-            return np.repeat(texts[part], counts), others[places[is_near]]
+            return np.repeat(texts[part], counts), candidates[places[is_near]]
 
         parts = [
-            (others[:0], others[:0]),
+            (candidates[:0], candidates[:0]),
             *ordered_map(work, range(0, len(texts), PIECE_TEXTS), self._threads),
         ]
         first, second = zip(*parts, strict=True)

@@ -95,10 +95,14 @@ def label_pairs_of_records(options: Options, source: Inputs, console: Console) -
 
     def ask(question: Question) -> Answer:
         assert isinstance(question, RecordQuestion)
-        known = f"score {question.similarity:.4f}; " if options.show_similarity else ""
+        similarity = (
+            f"score {question.similarity:.4f}; " if options.show_similarity else ""
+        )
 
         def shown(width: int, height: int) -> str:
-            return screen(question, record_lines(question, width, height), known, width)
+            return screen(
+                question, record_lines(question, width, height), similarity, width
+            )
 
         return answer_of(console.ask(shown, PROMPT, KEYS))
 

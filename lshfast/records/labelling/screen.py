@@ -49,12 +49,12 @@ def fitting(fields: Sequence[FieldPair], lines: int) -> tuple[list[FieldPair], s
         return list(fields), ""
     different = [pair for pair in fields if not pair.equal]
     shown = different[: lines // 2]
-    others = [
+    hidden_fields = [
         (len(fields) - len(different), "equal field"),
         (len(different) - len(shown), "different field"),
     ]
     return shown, " and ".join(
-        f"{counted(number, noun)}" for number, noun in others if number
+        f"{counted(number, noun)}" for number, noun in hidden_fields if number
     ) + " not shown"
 
 

@@ -17,8 +17,8 @@ from lshfast._common.errors import DataError
 from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.kernels.sets import components
 from lshfast.records.choices import Assignment
-from lshfast.records.tables.ids import RecordIds
 from lshfast.records.tables.record_table import (
+    RecordIds,
     RecordTable,
     as_text,
     is_missing,

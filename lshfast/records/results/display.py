@@ -9,54 +9,48 @@ from lshfast._common.display import counted
 from lshfast._common.visible import visible
 from lshfast.records.candidates.reach import Reach
 from lshfast.records.candidates.union import RuleReport
-from lshfast.records.tables.dependent import DependentField
-from lshfast.records.tables.keys import LeftOut
+from lshfast.records.results.linked import Linked
+from lshfast.records.tables.fields import Field
 from lshfast.records.tables.record_table import CodedField
 from lshfast.records.weights.fellegi_sunter import LinkWeights
 
 SHOWN_MARKERS = 6  # of a field
 
 
-def fields_text(
-    fields: Sequence[CodedField],
-    dependent: Sequence[DependentField] = (),
-    left_out: Sequence[LeftOut] = (),
-) -> str:
+def fields_text(run: Linked) -> str:
     """Return the fields with their kinds and values, and the columns that are not counted."""
     lines = [
         f"{'field':<24}{'kind':<10}{'values':>10}{'present in a':>14}{'in b':>8}   not of this kind"
     ]
-    for coded in fields:
-        name = visible(
-            coded.field.name + (f"={coded.field.other}" if coded.field.other else "")
-        )
+    for coded in run.fields:
         first, second = coded.present
         refused = ""
         if any(coded.refused):
             refused = " and ".join(f"{number:,}" for number in coded.refused)
+        name = f"{visible(columns_shown(coded.field)):<24}{coded.kind:<10}"
         figures = f"{len(coded.values):>10,}{first:>13.1%}{second:>9.1%}"
-        lines.append(f"{name:<24}{coded.kind:<10}{figures}   {refused}".rstrip())
-    return "\n".join([*lines, *all_notes(fields, dependent, left_out)])
+        lines.append(f"{name}{figures}   {refused}".rstrip())
+    return "\n".join([*lines, *notes_of(run)])
 
 
-def all_notes(
-    fields: Sequence[CodedField],
-    dependent: Sequence[DependentField],
-    left_out: Sequence[LeftOut],
-) -> list[str]:
+def columns_shown(field: Field) -> str:
+    """Return the columns of a field as an option names them."""
+    return f"{field.name}={field.other}" if field.other else field.name
+
+
+def notes_of(run: Linked) -> list[str]:
     """Return what values of columns decided, and the columns that are not compared, and why."""
-    return [*notes_of(fields), *map(str, dependent), *map(str, left_out)]
+    notes = []
+    for coded in run.fields:
+        for side, note in enumerate(coded.notes):
+            table = f" in {'ab'[side]}" if len(coded.notes) > 1 else ""
+            if note:
+                notes.append(visible(f"{coded.field.column_of(side)}{table}: {note}"))
+    notes += [_missing_values(coded) for coded in run.fields if coded.markers]
+    return [*notes, *map(str, run.dependent), *map(str, run.left_out)]
 
 
-def notes_of(fields: Sequence[CodedField]) -> list[str]:
-    """Return what values of columns decided, such as the order of dates, as lines of text."""
-    return [
-        *_forms_of(fields),
-        *map(missing_text, (coded for coded in fields if coded.markers)),
-    ]
-
-
-def missing_text(coded: CodedField) -> str:
+def _missing_values(coded: CodedField) -> str:
     """Return the values of a field that count as missing, with their rows in each table."""
     shown = []
     for marker in coded.markers[:SHOWN_MARKERS]:
@@ -68,23 +62,12 @@ def missing_text(coded: CodedField) -> str:
     return f"{coded.field.name}: counts as missing: {', '.join(shown)}"
 
 
-def _forms_of(fields: Sequence[CodedField]) -> list[str]:
-    lines = []
-    for coded in fields:
-        for side, note in enumerate(coded.notes):
-            table = f" in {'ab'[side]}" if len(coded.notes) > 1 else ""
-            if note:
-                lines.append(visible(f"{coded.field.column_of(side)}{table}: {note}"))
-    return lines
-
-
 def weights_text(weights: LinkWeights) -> str:
     """Return the probabilities and weights of all levels."""
     lines = [f"{'field':<20}{'level':<36}{'m':>10}{'u':>12}{'bits':>8}"]
     for field in weights.fields:
-        name = visible(
-            field.field if field.factor == 1 else f"{field.field} x {field.factor:.2f}"
-        )
+        factor = "" if field.factor == 1 else f" x {field.factor:.2f}"
+        name = visible(field.field + factor)
         levels = zip(field.labels, field.m, field.u, field.bits, strict=True)
         for label, m, u, bits in islice(levels, 1, None):
             lines.append(

@@ -51,11 +51,10 @@ class PairColumns(NamedTuple):
 
 
 def columns_of_field(field: Field) -> PairColumns:
-    """Return the columns of a field: ``a.given`` and ``b.given``, or ``b.given=name`` if its column
-    is another in b.
+    """Return the columns of a field: ``a.given`` and ``b.given``, or ``b.given=name``.
 
-    The names of fields are different, so these names are too, also if two fields have one column of
-    b.
+    The latter is for another column in b. These names differ, as names of fields do, also if two
+    fields have one column of b.
 
     Examples
     --------
@@ -64,17 +63,14 @@ def columns_of_field(field: Field) -> PairColumns:
     PairColumns(name='given=name', left='a.given', right='b.given=name')
     """
     other = field.column_of(1)
-    name = (
-        field.name
-        if other == field.name and "=" not in other
-        else f"{field.name}={other}"
-    )
+    name = field.name
+    if other != name or "=" in other:
+        name = f"{name}={other}"
     return PairColumns(name, f"a.{field.name}", f"b.{name}")
 
 
 def columns_of_pairs(columns: Iterable[str]) -> list[PairColumns]:
-    """Return the columns of the fields in a table of pairs; a column without its counterpart is
-    left out.
+    """Return the columns of the fields in a table of pairs, without those that have no counterpart.
 
     Examples
     --------
@@ -93,21 +89,11 @@ def columns_of_pairs(columns: Iterable[str]) -> list[PairColumns]:
         if not left.startswith("a."):
             continue
         # The next column is its counterpart if nothing was moved.
-        candidates = [
-            *names[place + 1 : place + 2],
-            *unused,
-        ]
-        right = next(
-            (
-                name
-                for name in candidates
-                if name in unused and _belongs(left[2:], name[2:])
-            ),
-            None,
-        )
-        if right is not None:
-            unused.remove(right)
-            pairs.append(PairColumns(right[2:], left, right))
+        for right in (*names[place + 1 : place + 2], *unused):
+            if right in unused and _belongs(left[2:], right[2:]):
+                unused.remove(right)
+                pairs.append(PairColumns(right[2:], left, right))
+                break
     return pairs
 
 
@@ -123,13 +109,10 @@ def text_of(value: Any) -> str | None:
 def field_pairs(
     columns: Sequence[PairColumns], table: Any, row: int
 ) -> list[FieldPair]:
-    """Return the fields of a row of a table of pairs, a mapping of columns, that are not missing in
-    both records.
-    """
-    pairs = (
-        FieldPair(
-            own.name, text_of(table[own.left][row]), text_of(table[own.right][row])
-        )
-        for own in columns
-    )
-    return [pair for pair in pairs if not pair.missing]
+    """Return the fields of a row of a table of pairs that are not missing in both records."""
+    pairs = []
+    for name, left, right in columns:
+        pair = FieldPair(name, text_of(table[left][row]), text_of(table[right][row]))
+        if not pair.missing:
+            pairs.append(pair)
+    return pairs

@@ -25,6 +25,7 @@ from lshfast.records.tables.record_table import (
     code_field,
     is_missing,
     plain_value,
+    values_at,
 )
 from lshfast.records.values.addresses import PARTS
 
@@ -44,9 +45,8 @@ class KeepRule(NamedTuple):
         if not isinstance(text, str):
             raise TypeError(f"keep_record must be a string, not {text!r}")
         policy, _, column = text.partition(":")
-        if policy not in ("first", "most-complete", "newest") or bool(column) != (
-            policy == "newest"
-        ):
+        is_policy = policy in ("first", "most-complete", "newest")
+        if not is_policy or bool(column) != (policy == "newest"):
             raise ValueError(
                 f"keep_record must be first, {KEEP_RECORD} or newest:COLUMN, not {text!r}"
             )
@@ -93,7 +93,9 @@ def _merged_groups(
     result: Linked, table: RecordTable, rule: KeepRule
 ) -> dict[str, list[Any]]:
     """Return a row for each group of one table, with the columns under their own names."""
-    groups = result.groups()
+    clusters = result.summary.clusters
+    assert clusters is not None
+    groups = clusters.labels
     side = _MergedSide(table, groups, np.unique(groups), rule)
     names = _own_names(table, result.options)
     all_ids = side.all_ids()
@@ -204,8 +206,8 @@ def _completeness(table: RecordTable, rows: Int64Array) -> Float64Array:
     """Return how many values records have."""
     present = np.zeros(len(rows), np.float64)
     for name in table.names:
-        column = table.column(name)
-        present += [not is_missing(plain_value(column[row])) for row in rows.tolist()]
+        values = values_at(table.column(name), rows)
+        present += [not is_missing(value) for value in values]
     return present
 
 
@@ -216,11 +218,11 @@ def _moments(
     coded = _coded_moments(table, name)
     assert coded.numbers is not None
     numbers = np.append(coded.numbers, -np.inf)[coded.codes[0][rows]]
-    column = table.column(name)
-    clocks = [_TIME.search(as_text(plain_value(column[row]))) for row in rows.tolist()]
+    values = values_at(table.column(name), rows)
+    clocks = map(_TIME.search, map(as_text, values))
     texts = [clock[1].zfill(16) if clock else "" for clock in clocks]
-    rank_of = {text: rank for rank, text in enumerate(sorted(set(texts)))}
-    return numbers, np.array([rank_of[text] for text in texts], np.float64)
+    ranks = np.unique(np.array(texts, object), return_inverse=True)[1]
+    return numbers, ranks.astype(np.float64)
 
 
 def _coded_moments(table: RecordTable, name: str) -> CodedField:

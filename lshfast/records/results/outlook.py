@@ -94,7 +94,7 @@ def expected_precision(
     certain = probabilities >= 1
     shift = DEVIATIONS * float(variance**0.5)
     limits = []
-    for sign, whole in ((-1, np.ceil), (1, np.floor)):
+    for sign, rounded in ((-1, np.ceil), (1, np.floor)):
         moved = np.where(certain, 1.0, 1 / (1 + np.exp(-(odds + sign * shift))))
         mean = float(moved.mean())
         # One more wrong link and one fewer: a hundred links without a wrong one do not show that
@@ -104,7 +104,7 @@ def expected_precision(
         )
         limit = min(max(mean + sign * DEVIATIONS * chance, 0.0), 1.0)
         # Wrong links are whole: if fewer than one is expected at the upper limit, none may be.
-        wrong = whole(round((1 - limit) * len(moved), 6))
+        wrong = rounded(round((1 - limit) * len(moved), 6))
         limits.append(1 - float(wrong) / len(moved))
     return ExpectedPrecision(float(probabilities.mean()), *limits)
 
@@ -297,5 +297,5 @@ def _link_warnings(
 
 def _listed(names: Sequence[str]) -> str:
     """Return the first of some names, and how many more there are."""
-    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
-    return ", ".join(map(repr, names[:SHOWN_NAMES])) + more
+    hidden = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    return ", ".join(map(repr, names[:SHOWN_NAMES])) + hidden

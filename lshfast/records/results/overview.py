@@ -11,13 +11,9 @@ from lshfast._common.display import counted
 from lshfast._common.visible import NONE, one_line, visible, without_secrets
 from lshfast._io.pages.page import short
 from lshfast.records.links.decision import PROBABILITY
-from lshfast.records.results.display import all_notes
-from lshfast.records.results.explain import Explainer, PairScore
-from lshfast.records.results.field_pairs import FieldPair
-from lshfast.records.results.linked import Linked
-from lshfast.records.results.near import NearPairs, margin_of
+from lshfast.records.results.display import notes_of
+from lshfast.records.results.linked import Linked, RunView, ScoredPair
 from lshfast.records.results.outlook import ThresholdStep
-from lshfast.records.results.review import doubtful_links
 from lshfast.records.tables.record_table import RecordTable
 
 # pairs, and lines on columns, in a terminal
@@ -38,14 +34,6 @@ class ThresholdChange(NamedTuple):
     change: int
 
 
-class DoubtfulPair(NamedTuple):
-    """A pair near the threshold; `probability` is None for points."""
-
-    pair: PairScore
-    probability: float | None
-    linked: bool
-
-
 def names_of(tables: Sequence[RecordTable]) -> list[str]:
     """Return short names of tables: file names without folders, if these are different."""
     names = [visible(without_secrets(table.name)) for table in tables]
@@ -53,98 +41,88 @@ def names_of(tables: Sequence[RecordTable]) -> list[str]:
     return files if len(set(files)) == len(set(names)) else names
 
 
-def sentences(result: Linked, separator: str = " ") -> list[str]:
+def sentences(run: Linked, separator: str = " ") -> list[str]:
     """Return what was found as sentences; the separator is before the number of wrong links."""
-    summary = result.summary
-    first, second = names_of(result.tables)
+    summary = run.summary
+    first, second = names_of(run.tables)
     if not summary.links:
-        where = f"of {first}" if result.single else f"of {first} and {second}"
-        return [f"No records {where} are linked."]
-    wrong = wrong_links(result)
+        where = first if run.single else f"{first} and {second}"
+        return [f"No records of {where} are linked."]
+    wrong = wrong_links(run)
     end = f";{separator}{wrong}." if wrong else "."
-    linked = summary.linked
-    if result.single:
-        groups = counted(
-            0 if summary.clusters is None else summary.clusters.groups, "group"
-        )
-        sentence = (
-            f"{linked[0]:,} of {counted(summary.records[0], 'record')} of {first} are linked, "
-            f"in {groups}"
-        )
-        return [f"{sentence}{end}"]
-    verb = "is" if linked[0] == 1 else "are"
-    others = f"{linked[1]:,} of {second}"
-    sentence = f"{counted(linked[0], 'record')} of {first} {verb} linked to {others}"
-    unlinked = summary.unlinked
+    linked_a, linked_b = summary.linked
+    if run.single:
+        groups = 0 if summary.clusters is None else summary.clusters.groups
+        records = counted(summary.records[0], "record")
+        return [
+            f"{linked_a:,} of {records} of {first} are linked, "
+            f"in {counted(groups, 'group')}{end}"
+        ]
+    verb = "is" if linked_a == 1 else "are"
+    records = counted(linked_a, "record")
+    unlinked_a, unlinked_b = summary.unlinked
     return [
-        f"{sentence}{end}",
-        f"{counted(unlinked[0], 'record')} of {first} and {unlinked[1]:,} of {second} have no "
+        f"{records} of {first} {verb} linked to {linked_b:,} of {second}{end}",
+        f"{counted(unlinked_a, 'record')} of {first} and {unlinked_b:,} of {second} have no "
         "link.",
     ]
 
 
-def wrong_links(result: Linked) -> str:
+def wrong_links(run: Linked) -> str:
     """Return how many links are expected to be wrong, as a clause; nothing for points."""
-    if result.probabilities is None or not len(result.probabilities):
+    if run.probabilities is None or not len(run):
         return ""
-    links = counted(len(result.probabilities), "link")
-    wrong = round(float((1 - result.probabilities).sum()))
-    precision = result.summary.precision
+    links = counted(len(run), "link")
+    wrong = round(float((1 - run.probabilities).sum()))
+    precision = run.summary.precision
     interval = ""
     if precision is not None:
-        counts = [
-            round((1 - limit) * len(result.probabilities))
-            for limit in (precision.high, precision.low)
-        ]
-        interval = f", probably {counts[0]:,} to {counts[1]:,}"
+        least = round((1 - precision.high) * len(run))
+        most = round((1 - precision.low) * len(run))
+        interval = f", probably {least:,} to {most:,}"
     if not wrong:
         return f"of {links}, fewer than 1 is expected to be wrong{interval}"
-    return f"about {wrong:,} of {links} {'is' if wrong == 1 else 'are'} wrong{interval}"
+    verb = "is" if wrong == 1 else "are"
+    return f"about {wrong:,} of {links} {verb} wrong{interval}"
 
 
-def threshold_changes(
-    result: Linked, explainer: Explainer, below: NearPairs
-) -> list[ThresholdChange]:
+def threshold_changes(view: RunView) -> list[ThresholdChange]:
     """Return what some steps of the threshold up and down would change; marked links stay."""
-    margin = margin_of(explainer)
-    stays = explainer.labels.mark(result.i, result.j)
+    run = view.run
+    stays = run.labels.mark(run.i, run.j)
     changes = []
     for part in (*STEPS, 0.0, *(-part for part in reversed(STEPS))):
-        least = result.summary.threshold + part * margin
-        links = int((stays | (result.scores >= least)).sum()) + int(
-            (below.scores >= least).sum()
-        )
-        name = f"{'up' if part > 0 else 'down'} by {abs(part * margin):g}"
+        least = view.least + part * view.margin
+        links = int((stays | (run.scores >= least)).sum())
+        links += int((view.below.scores >= least).sum())
+        name = f"{'up' if part > 0 else 'down'} by {abs(part * view.margin):g}"
         if not part:
-            links = len(result.scores)
+            links = len(run)
             name = "now"
-        changes.append(
-            ThresholdChange(name, f"{least:.2f}", links, links - len(result.scores))
-        )
+        changes.append(ThresholdChange(name, f"{least:.2f}", links, links - len(run)))
     return changes
 
 
-def steps_around(result: Linked) -> list[tuple[str, ThresholdStep]]:
-    """Return the next lower threshold, that of the run, and the next higher, with figures."""
-    steps = result.summary.steps
-    if result.probabilities is None or not steps or not steps[0].links:
+def steps_around(run: Linked) -> list[tuple[str, ThresholdStep]]:
+    """Return the next lower threshold, the threshold of the run, and the next higher one."""
+    steps = run.summary.steps
+    if run.probabilities is None or not steps or not steps[0].links:
         return []
-    now = PROBABILITY if result.options.threshold is None else result.options.threshold
-    right = float(result.probabilities.sum())
-    every = max(
+    threshold = run.options.threshold
+    now = PROBABILITY if threshold is None else threshold
+    right = float(run.probabilities.sum())
+    matches = max(
         step.links * step.precision / step.recall if step.recall else 0.0
         for step in steps
     )
-    links = len(result.probabilities)
-    own = ThresholdStep(
-        now, links, right / links if links else 1.0, right / every if every else 1.0
-    )
+    precision = right / len(run) if len(run) else 1.0
+    recall = right / matches if matches else 1.0
+    current = ThresholdStep(now, len(run), precision, recall)
     lower = [step for step in steps if step.threshold < now][-1:]
     higher = [step for step in steps if step.threshold > now][:1]
-    return [
-        (f"{step.threshold:g}{' (now)' if step is own else ''}", step)
-        for step in (*lower, own, *higher)
-    ]
+    named_steps = [(f"{step.threshold:g}", step) for step in (*lower, *higher)]
+    named_steps.insert(len(lower), (f"{now:g} (now)", current))
+    return named_steps
 
 
 class ExpectedStep(NamedTuple):
@@ -168,122 +146,88 @@ def expected_steps(steps: Sequence[tuple[str, ThresholdStep]]) -> list[ExpectedS
     return expected
 
 
-def thresholds_text(result: Linked, explainer: Explainer, below: NearPairs) -> str:
+def thresholds_text(view: RunView) -> str:
     """Return what the thresholds around that of the run give, as lines of text."""
-    steps = steps_around(result)
-    if not steps:
-        if not len(result.scores) and not len(below):
-            return ""
-        changes = threshold_changes(result, explainer, below)
-        middle = len(changes) // 2
-        lines = [f"{'threshold':<16}{'links':>9}"]
-        for change in reversed(changes[middle - 1 : middle + 2]):
-            name = f"{change.threshold}{' (now)' if change.name == 'now' else ''}"
-            lines.append(f"{name:<16}{change.links:>9,}")
+    run = view.run
+    steps = steps_around(run)
+    if steps:
+        lines = [
+            f"{'threshold':<16}{'links':>9}{'wrong, about':>15}{'missed, about':>16}"
+        ]
+        for name, links, wrong, missed in expected_steps(steps):
+            lines.append(f"{name:<16}{links:>9,}{wrong:>15,}{missed:>16,}")
         return "\n".join(lines)
-    lines = [f"{'threshold':<16}{'links':>9}{'wrong, about':>15}{'missed, about':>16}"]
-    for name, links, wrong, missed in expected_steps(steps):
-        lines.append(f"{name:<16}{links:>9,}{wrong:>15,}{missed:>16,}")
+    if not len(run) and not len(view.below.scores):
+        return ""
+    changes = threshold_changes(view)
+    middle = len(changes) // 2
+    lines = [f"{'threshold':<16}{'links':>9}"]
+    for change in reversed(changes[middle - 1 : middle + 2]):
+        name = f"{change.threshold}{' (now)' if change.name == 'now' else ''}"
+        lines.append(f"{name:<16}{change.links:>9,}")
     return "\n".join(lines)
 
 
-def doubtful_pairs(
-    result: Linked, explainer: Explainer, below: NearPairs, most: int
-) -> list[DoubtfulPair]:
-    """Return the pairs nearest to the threshold that nobody has marked, the nearest first."""
-    pairs = []
-    for link in doubtful_links(explainer)[:most].tolist():
-        pair = PairScore(
-            (int(result.i[link]), int(result.j[link])),
-            float(result.scores[link]),
-            result.parts[link],
-        )
-        probability = (
-            None if result.probabilities is None else float(result.probabilities[link])
-        )
-        pairs.append(DoubtfulPair(pair, probability, True))
-    for i, j in zip(below.i[:most].tolist(), below.j[:most].tolist(), strict=True):
-        pair = explainer.score((i, j))
-        pairs.append(DoubtfulPair(pair, explainer.probability(pair.score), False))
-    return sorted(
-        pairs, key=lambda doubtful: abs(doubtful.pair.score - explainer.least)
-    )[:most]
-
-
-def overview_text(
-    result: Linked, explainer: Explainer, below: NearPairs, width: int
-) -> str:
+def overview_text(view: RunView, width: int) -> str:
     """Return what a run found as lines of `width` columns, but for long names of tables."""
-    parts = [
-        "\n".join(sentences(result, "\n")),
-        thresholds_text(result, explainer, below),
-    ]
-    pairs = doubtful_pairs(result, explainer, below, DOUBTFUL)
+    parts = ["\n".join(sentences(view.run, "\n")), thresholds_text(view)]
+    pairs = [*view.doubtful_links(DOUBTFUL), *view.pairs_below(DOUBTFUL)]
+    pairs.sort(key=lambda pair: abs(pair.score - view.least))
     if pairs:
         lines = ["the most doubtful pairs (--review FILE writes more of them):"]
-        for doubtful in pairs:
-            lines += _pair_lines(explainer, doubtful, width)
+        for pair in pairs[:DOUBTFUL]:
+            lines += _pair_lines(view, pair, width)
         parts.append("\n".join(lines))
-    parts.append(notes_text(result))
+    parts.append(notes_text(view.run))
     return visible("\n\n".join(filter(None, parts)), lines=True)
 
 
-def notes_text(result: Linked) -> str:
+def notes_text(run: Linked) -> str:
     """Return what values of columns decided, and the columns not compared, as a few lines."""
-    notes = all_notes(result.fields, result.dependent, result.left_out)
+    notes = notes_of(run)
     lines = [one_line(note) for note in notes[:MOST_NOTES]]
     if len(notes) > MOST_NOTES:
         lines.append(f"{counted(len(notes) - MOST_NOTES, 'more note')} with --verbose")
     return "\n".join(lines)
 
 
-def _pair_lines(
-    explainer: Explainer, doubtful: DoubtfulPair, width: int
-) -> Iterator[str]:
-    """Yield a line for each record of a pair: probability or points, id, and values."""
-    score = (
-        doubtful.pair.score if doubtful.probability is None else doubtful.probability
-    )
-    marks = f"{score:.2f}", "link" if doubtful.linked else "no"
-    rows = zip(explainer.tables, doubtful.pair.rows, strict=True)
-    # Without their middle, as FILE:LINE.
-    ids = tuple(short(table.ids[row], VALUE_COLUMNS) for table, row in rows)
-    compared = [field.pair for field in explainer.compared(doubtful.pair)]
-    fields = [pair for pair in compared if pair is not None and not pair.missing]
-    different = [pair for pair in fields if not pair.equal]
-    equal = [pair for pair in fields if pair.equal]
-    columns = [marks, ids, *map(_values, (*different, *equal))]
+def _pair_lines(view: RunView, pair: ScoredPair, width: int) -> list[str]:
+    """Return a line for each record of a pair: probability or points, id, and values."""
     lines = ["  ", "  "]
-    for place, column in enumerate(columns):
+    for place, column in enumerate(_pair_columns(view, pair)):
         cells = [visible(one_line(cell)) for cell in column]
         free_columns = width - 1 - columns_of(lines[0])
         widest = max(map(columns_of, cells))
         if place > 1 and free_columns < min(widest, LEAST_VALUE_COLUMNS):
             break
         size = min(widest, VALUE_COLUMNS, free_columns)
-        lines = [
-            f"{line}{fitted(cell, size)}  "
-            for line, cell in zip(lines, cells, strict=True)
-        ]
-    yield from (line.rstrip() for line in lines)
+        for record, cell in enumerate(cells):
+            lines[record] += f"{fitted(cell, size)}  "
+    return [line.rstrip() for line in lines]
 
 
-def _values(pair: FieldPair) -> tuple[str, str]:
-    return (NONE if pair.left is None else pair.left), (
-        NONE if pair.right is None else pair.right
-    )
+def _pair_columns(view: RunView, pair: ScoredPair) -> Iterator[Sequence[str]]:
+    """Yield the two cells of each column of a pair: the fields that differ come first."""
+    score = pair.score if pair.probability is None else pair.probability
+    yield f"{score:.2f}", "link" if pair.is_link else "no"
+    rows = zip(view.run.tables, pair.rows, strict=True)
+    # Without their middle, as FILE:LINE.
+    yield [short(table.ids[row], VALUE_COLUMNS) for table, row in rows]
+    pairs = [field.pair for field in view.compared(pair)]
+    fields = [pair for pair in pairs if pair is not None and not pair.missing]
+    for field in sorted(fields, key=lambda pair: pair.equal):
+        yield [NONE if text is None else text for text in field[1:]]
 
 
 def columns_of(text: str) -> int:
     """Return the columns of a terminal that a text takes: 2 for wide characters, 0 for marks."""
-    return sum(
-        0
-        if unicodedata.combining(character)
-        else 2
-        if unicodedata.east_asian_width(character) in "WF"
-        else 1
-        for character in text
-    )
+    columns = len(text)
+    for character in text:
+        if unicodedata.combining(character):
+            columns -= 1
+        elif unicodedata.east_asian_width(character) in "WF":
+            columns += 1
+    return columns
 
 
 def fitted(text: str, width: int) -> str:

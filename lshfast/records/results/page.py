@@ -4,6 +4,8 @@ contributed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,12 +14,9 @@ from lshfast._common.display import Figure, counted
 from lshfast._io.pages.drawing import Drawing, Panel
 from lshfast._io.pages.page import render, short
 from lshfast._io.pages.svg import BAR, HEIGHT, Bar, Bin, bars, histogram
-from lshfast.records.linkage import SkippedBlock
 from lshfast.records.links.decision import PROBABILITY
-from lshfast.records.results.display import all_notes
-from lshfast.records.results.explain import Explainer
-from lshfast.records.results.linked import Linked
-from lshfast.records.results.near import NearPairs, margin_of
+from lshfast.records.results.display import columns_shown, notes_of
+from lshfast.records.results.linked import Linked, RunView
 from lshfast.records.results.overview import (
     expected_steps,
     names_of,
@@ -43,6 +42,8 @@ from lshfast.records.weights.fellegi_sunter import LinkWeights
 MOST_LEVELS = 240
 MOST_BLOCKS = 10
 
+SCORES = "Links, and pairs below the threshold, by score"
+CONTRIBUTIONS = "The mean score of each field in the links"
 COLUMNS_ABOVE = 30  # of the histogram, above the threshold
 
 
@@ -56,59 +57,47 @@ class LevelRow(NamedTuple):
     bits: str
 
 
-def page_of(
-    result: Linked,
-    explainer: Explainer,
-    below: NearPairs,
-    *,
-    title: str,
-    command: str = "",
-    texts: bool = True,
-) -> str:
+def page_of(view: RunView, *, title: str, command: str = "", texts: bool = True) -> str:
     """Return the page of a run.
 
     Parameters
     ----------
-    result : Linked
-    explainer : Explainer
-        Of the same run.
-    below : NearPairs
-        The pairs that a lower threshold would link.
+    view : RunView
     title : str
     command : str
         The command that repeats the run.
     texts : bool
         Whether values of records are shown; the page says so if not.
     """
-    summary = result.summary
+    run = view.run
+    summary = run.summary
+    named_steps = [(f"{step.threshold:g}", step) for step in summary.steps]
     return render(
         "records.html",
         title=title,
-        result=result,
+        result=run,
         summary=summary,
-        unit="points" if result.weights is None else "bits",
-        probability=None
-        if result.weights is None
-        else float(result.weights.probability(summary.threshold)),
-        names=[short(name, NAME_CHARACTERS) for name in names_of(result.tables)],
-        sentences=[short(sentence, 600) for sentence in sentences(result)],
+        unit=_unit(run),
+        probability=view.probability(summary.threshold),
+        names=[short(name, NAME_CHARACTERS) for name in names_of(run.tables)],
+        sentences=[short(sentence, 600) for sentence in sentences(run)],
         account=[*summary.figures()],
         texts=texts,
-        scores=_scores(result, below, margin_of(explainer)),
-        steps=expected_steps([(f"{step.threshold:g}", step) for step in summary.steps]),
-        changes=threshold_changes(result, explainer, below),
-        rates=None if result.rates is None else _rates(result.rates, summary.threshold),
-        contributions=_contributions(result),
-        fields=[_field(coded) for coded in result.fields[:MOST_FIELDS]],
-        more_fields=max(len(result.fields) - MOST_FIELDS, 0),
-        notes=_notes(result),
-        levels=_levels(result.weights),
+        scores=_scores(view),
+        steps=expected_steps(named_steps),
+        changes=threshold_changes(view),
+        rates=None if run.rates is None else _rates(run.rates, summary.threshold),
+        contributions=_contributions(run),
+        fields=[_field(coded) for coded in run.fields[:MOST_FIELDS]],
+        more_fields=max(len(run.fields) - MOST_FIELDS, 0),
+        notes=[short(note, 200) for note in notes_of(run)[:MOST_FIELDS]],
+        levels=_levels(run.weights),
         rules=summary.rules,
-        skipped=_skipped(summary, texts),
-        doubtful=doubtful_examples(result, explainer, below, texts),
-        over_range=examples_over_range(result, explainer, texts),
-        groups=dict(groups(result, explainer, texts)) if result.single else {},
-        options=_options(result),
+        skipped=list(_skipped(summary, texts)),
+        doubtful=doubtful_examples(view, texts),
+        over_range=examples_over_range(view, texts),
+        groups=dict(groups(view, texts)) if run.single else {},
+        options=_options(run),
         command=command,
         seconds=[
             Figure(name, f"{seconds:,.2f}") for name, seconds in summary.seconds.items()
@@ -116,99 +105,80 @@ def page_of(
     )
 
 
-def drawing_of(result: Linked, explainer: Explainer, below: NearPairs) -> Drawing:
-    """Return a drawing of the scores, of the rates of true matches if they are known, and of what
-    the fields added.
-    """
-    scores = _scores(result, below, margin_of(explainer))
-    panels = [Panel("Links, and pairs below the threshold, by score", scores, HEIGHT)]
-    if result.rates is not None:
-        rates = _rates(result.rates, result.summary.threshold)
-        panels.append(
-            Panel("Pairs, and the rate of true matches, by score", rates, HEIGHT)
-        )
-    if len(result.scores):
-        height = BAR * len(result.fields[:MOST_FIELDS])
-        panels.append(
-            Panel(
-                "The mean score of each field in the links",
-                _contributions(result),
-                height,
-            )
-        )
+def drawing_of(view: RunView) -> Drawing:
+    """Draw the scores, the rates of true matches if they are known, and the parts of the fields."""
+    run = view.run
+    panels = [Panel(SCORES, _scores(view), HEIGHT)]
+    if run.rates is not None:
+        rates = _rates(run.rates, view.least)
+        title = "Pairs, and the rate of true matches, by score"
+        panels.append(Panel(title, rates, HEIGHT))
+    if len(run):
+        height = BAR * len(run.fields[:MOST_FIELDS])
+        panels.append(Panel(CONTRIBUTIONS, _contributions(run), height))
     return Drawing(panels)
 
 
-def _notes(result: Linked) -> list[str]:
-    notes = all_notes(result.fields, result.dependent, result.left_out)
-    return [short(note, 200) for note in notes[:MOST_FIELDS]]
+def _unit(run: Linked) -> str:
+    return "points" if run.weights is None else "bits"
 
 
-def _options(result: Linked) -> list[tuple[str, str]]:
-    """Return the options with their values as text: for defaults that depend on the data, what was
-    chosen.
+def _options(run: Linked) -> list[tuple[str, str]]:
+    """Return the options with their values as text, or what was chosen for them from the data.
 
-    Those that are not given and have no default are left out, and the number of threads, which
-    changes no link.
+    Options without a value are left out, and the number of threads, which changes no link.
     """
-    options = result.options
-    summary = result.summary
-    threshold = summary.threshold if result.weights is None else PROBABILITY
+    options = run.options
+    threshold = options.threshold
+    if threshold is None:
+        threshold = run.summary.threshold if run.weights is None else PROBABILITY
+    synonyms = options.synonyms
+    missing = checked_missing(options.missing or ())
     values = {
-        "fields": ", ".join(_notations(result)),
+        "fields": ", ".join(_notations(run)),
         "ignore": ", ".join(options.ignore),
-        "rules": ", ".join(rule.rule for rule in summary.rules),
+        "rules": ", ".join(rule.rule for rule in run.summary.rules),
         "scoring": options.scoring,
-        "threshold": f"{threshold if options.threshold is None else options.threshold:g}",
+        "threshold": f"{threshold:g}",
         "assign": options.assign,
-        "synonyms": "English"
-        if options.synonyms is None
-        else counted(len(options.synonyms), "word"),
+        "synonyms": "English" if synonyms is None else counted(len(synonyms), "word"),
         "frequencies": str(options.frequencies),
         "held_out": "" if options.held_out is None else as_field(options.held_out).name,
         "labels": counted(len(options.labels), "pair") if options.labels else "",
-        "missing": ", ".join(
-            f"{column or ''}={value}"
-            for column, value in checked_missing(options.missing or ())
-        ),
+        "missing": ", ".join(f"{column or ''}={value}" for column, value in missing),
         "seed": str(options.seed),
     }
     return [(name, value) for name, value in values.items() if value]
 
 
-def _notations(result: Linked) -> list[str]:
+def _notations(run: Linked) -> list[str]:
     """Return the fields as the option writes them, with their kinds."""
-    addresses = result.options.addresses
+    addresses = run.options.addresses
     parts = tuple(f"{address.name}." for address in addresses)
-    names = [name for name in result.tables[0].names if not name.startswith(parts)]
-    fields = [coded.field for coded in result.fields if coded.field.name in names]
+    names = [name for name in run.tables[0].names if not name.startswith(parts)]
+    fields = [coded.field for coded in run.fields if coded.field.name in names]
     return [field.notation for field in (*fields, *addresses)]
 
 
-def _scores(result: Linked, below: NearPairs, margin: float) -> Any:
+def _scores(view: RunView) -> Any:
     """Return the histogram of scores, of which the threshold is the border of two columns."""
-    least = result.summary.threshold
-    width = max(float(result.scores.max(initial=least)) - least, margin) / COLUMNS_ABOVE
-    first = -int(np.ceil(margin / width))
+    least = view.least
+    greatest = float(view.run.scores.max(initial=least))
+    width = max(greatest - least, view.margin) / COLUMNS_ABOVE
+    first = -int(np.ceil(view.margin / width))
     size = COLUMNS_ABOVE - first
-    counts = []
-    for scores in (below.scores, result.scores):
+    columns = []
+    for kind, scores in (("removed", view.below.scores), ("kept", view.run.scores)):
         places = np.floor((scores - least) / width).astype(np.int64) - first
-        counts.append(np.bincount(np.clip(places, 0, size - 1), minlength=size))
-    columns = [
-        Bin(
-            least + (first + place) * width,
-            least + (first + place + 1) * width,
-            int(number),
-            kind,
-        )
-        for kind, numbers in zip(("removed", "kept"), counts, strict=True)
-        for place, number in enumerate(numbers.tolist())
-    ]
-    unit = "points" if result.weights is None else "bits"
+        counts = np.bincount(np.clip(places, 0, size - 1), minlength=size)
+        for place, count in enumerate(counts.tolist(), first):
+            low = least + place * width
+            high = least + (place + 1) * width
+            columns.append(Bin(low, high, count, kind))
+    unit = _unit(view.run)
     return histogram(
         columns,
-        "Links, and pairs below the threshold, by score",
+        SCORES,
         axis=(columns[0].low, columns[-1].high),
         x_label=f"score ({unit}); the dashed line is the threshold, {least:.2f}",
         mark=least,
@@ -218,80 +188,65 @@ def _scores(result: Linked, below: NearPairs, margin: float) -> Any:
 def _rates(rates: RateTable, least: float) -> Any:
     """Return the histogram of the pairs of a rate table, and the rate over it."""
     edges = rates.edges.tolist()
-    pairs = rates.pairs.tolist()
-    columns = [Bin(*own) for own in zip(edges[:-1], edges[1:], pairs, strict=True)]
-    known = [
+    columns = list(map(Bin, edges[:-1], edges[1:], rates.pairs.tolist()))
+    curve = [
         ((column.low + column.high) / 2, min(max(rate, 0.0), 1.0))
         for column, rate in zip(columns, rates.rates.tolist(), strict=True)
         if column.rows
     ]
-    title = (
-        "Pairs, and the estimated rate of true matches, by score, from "
-        f"{short(rates.field, NAME_CHARACTERS)}"
-    )
+    field = short(rates.field, NAME_CHARACTERS)
     return histogram(
         columns,
-        title,
+        f"Pairs, and the estimated rate of true matches, by score, from {field}",
         axis=(edges[0], edges[-1]),
         x_label="score",
-        curve=known,
+        curve=curve,
         mark=least,
     )
 
 
-def _contributions(result: Linked) -> Any:
+def _contributions(run: Linked) -> Any:
     """Return what each field added to the scores of the links, on average."""
-    if not len(result.scores):
+    if not len(run):
         return None
-    means = result.parts.mean(axis=0).tolist()
-    rows = [
-        Bar(
-            short(coded.field.name, 20),
-            abs(mean),
-            signed(mean),
-            "kept" if mean >= 0 else "removed",
-        )
-        for coded, mean in zip(result.fields[:MOST_FIELDS], means, strict=False)
-    ]
-    return bars(rows, "The mean score of each field in the links")
+    means = run.parts.mean(axis=0).tolist()[:MOST_FIELDS]
+    rows = []
+    for name, mean in zip(run.names, means, strict=False):
+        kind = "kept" if mean >= 0 else "removed"
+        rows.append(Bar(short(name, 20), abs(mean), signed(mean), kind))
+    return bars(rows, CONTRIBUTIONS)
 
 
 def _field(coded: CodedField) -> tuple[str, str, int, float, float]:
-    """Return the name, kind and number of values of a field, and how many rows of each table have
-    one.
-    """
-    name = coded.field.name + (f"={coded.field.other}" if coded.field.other else "")
-    return short(name, NAME_CHARACTERS), coded.kind, len(coded.values), *coded.present
+    """Return the name, kind and number of values of a field, and the share of rows with a value."""
+    name = short(columns_shown(coded.field), NAME_CHARACTERS)
+    return name, coded.kind, len(coded.values), *coded.present
 
 
 def _levels(weights: LinkWeights | None) -> list[LevelRow]:
     rows: list[LevelRow] = []
     for field in [] if weights is None else weights.fields[:MOST_FIELDS]:
-        name = short(field.field, NAME_CHARACTERS) + (
-            f" × {field.factor:.2f}" if field.factor != 1 else ""
-        )
-        for label, m, u, bits in list(
-            zip(field.labels, field.m, field.u, field.bits, strict=True)
-        )[1:]:
+        factor = "" if field.factor == 1 else f" × {field.factor:.2f}"
+        name = short(field.field, NAME_CHARACTERS) + factor
+        levels = zip(field.labels, field.m, field.u, field.bits, strict=True)
+        for label, m, u, bits in islice(levels, 1, None):
             rows.append(LevelRow(name, label, f"{m:.4f}", f"{u:.3g}", signed(bits)))
             name = ""
     return rows[:MOST_LEVELS]
 
 
-def _skipped(summary: LinkSummary, texts: bool) -> list[tuple[int, str, str]]:
-    """Return the number of each rule that left out blocks, how many, and their keys, which are
-    values of records.
+def _skipped(summary: LinkSummary, texts: bool) -> Iterator[tuple[int, str, str]]:
+    """Yield for each rule that left out blocks its number, how many, and the keys of blocks.
+
+    Keys are values of records.
     """
-
-    def named(block: SkippedBlock) -> str:
-        return f"{short(block.key, NAME_CHARACTERS)!r} ({counted(block.pairs, 'pair')})"
-
-    return [
-        (
-            number,
-            f"{counted(rule.skipped, 'block')} with {counted(rule.skipped_pairs, 'pair')}",
-            ", ".join(map(named, rule.largest_skipped[:MOST_BLOCKS])) if texts else "",
-        )
-        for number, rule in enumerate(summary.rules, 1)
-        if rule.skipped
-    ]
+    for number, rule in enumerate(summary.rules, 1):
+        if rule.skipped:
+            pairs = counted(rule.skipped_pairs, "pair")
+            blocks = rule.largest_skipped[:MOST_BLOCKS] if texts else ()
+            keys = [
+                f"{short(block.key, NAME_CHARACTERS)!r} ({counted(block.pairs, 'pair')})"
+                for block in blocks
+            ]
+            text = f"{counted(rule.skipped, 'block')} with {pairs}"
+            yield number, text, ", ".join(keys)

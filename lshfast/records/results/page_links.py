@@ -8,15 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lshfast._common.display import counted
-from lshfast._common.types import Int64Array
+from lshfast._common.types import BoolArray, Int64Array
 from lshfast._io.pages.diagrams import Edge, Scale, graph, step
 from lshfast._io.pages.differences import Span
 from lshfast._io.pages.page import short
 from lshfast.kernels.sets import components
-from lshfast.records.results.explain import ComparedField, Explainer, PairScore
-from lshfast.records.results.linked import Linked
-from lshfast.records.results.near import NearPairs
-from lshfast.records.results.review import doubtful_links
+from lshfast.records.results.linked import ComparedField, RunView, ScoredPair
 from lshfast.records.tables.record_table import as_text, is_missing
 
 # What is shown: links over the range of scores, links and other pairs next to the threshold, fields
@@ -85,79 +82,44 @@ class GroupExample(NamedTuple):
     others: str
 
 
-def examples_over_range(
-    result: Linked, explainer: Explainer, texts: bool
-) -> list[LinkExample]:
+def examples_over_range(view: RunView, texts: bool) -> list[LinkExample]:
     """Return some links over the range of scores, without those that are shown as doubtful."""
-    order = np.argsort(-result.scores, kind="stable")
-    doubtful = doubtful_links(explainer)[:NEXT_TO_THRESHOLD]
+    order = np.argsort(-view.run.scores, kind="stable")
+    doubtful = view.doubtful[:NEXT_TO_THRESHOLD]
     clear_links = order[~np.isin(order, doubtful)]
-    places = (
-        np.linspace(0, max(len(clear_links) - 1, 0), min(len(clear_links), OVER_RANGE))
-        .round()
-        .astype(np.int64)
-    )
-    return [
-        _link(result, explainer, link, texts) for link in clear_links[places].tolist()
-    ]
+    count = len(clear_links)
+    places = np.linspace(0, max(count - 1, 0), min(count, OVER_RANGE)).round()
+    links = clear_links[places.astype(np.int64)].tolist()
+    return [_example(view, view.link(link), texts) for link in links]
 
 
-def doubtful_examples(
-    result: Linked, explainer: Explainer, below: NearPairs, texts: bool
-) -> dict[str, list[LinkExample]]:
+def doubtful_examples(view: RunView, texts: bool) -> dict[str, list[LinkExample]]:
     """Return the unmarked pairs next to the threshold by their headings, if there are any."""
-    nearest = doubtful_links(explainer)[:NEXT_TO_THRESHOLD].tolist()
-    links = [_link(result, explainer, link, texts) for link in nearest]
-    pairs_below = []
-    for i, j in zip(
-        below.i[:NEXT_TO_THRESHOLD].tolist(),
-        below.j[:NEXT_TO_THRESHOLD].tolist(),
-        strict=True,
-    ):
-        pair = explainer.score((i, j))
-        pairs_below.append(
-            _example(explainer, pair, explainer.probability(pair.score), texts)
-        )
     headings = {
-        "Links just above the threshold": links,
-        "Pairs just below the threshold, which are not linked": pairs_below,
+        "Links just above the threshold": view.doubtful_links(NEXT_TO_THRESHOLD),
+        "Pairs just below the threshold, which are not linked": view.pairs_below(
+            NEXT_TO_THRESHOLD
+        ),
     }
-    return {heading: pairs for heading, pairs in headings.items() if pairs}
+    return {
+        heading: [_example(view, pair, texts) for pair in pairs]
+        for heading, pairs in headings.items()
+        if pairs
+    }
 
 
-def _scale(parts: Sequence[float], mark: float) -> Scale:
-    """Return an axis for the sums of some scores."""
-    sums = np.cumsum([0.0, *parts], dtype=np.float64)
-    return Scale(min(float(sums.min()), mark), max(float(sums.max()), mark), mark)
-
-
-def _link(result: Linked, explainer: Explainer, link: int, texts: bool) -> LinkExample:
-    rows = int(result.i[link]), int(result.j[link])
-    probability = (
-        None if result.probabilities is None else float(result.probabilities[link])
-    )
-    pair = PairScore(rows, float(result.scores[link]), result.parts[link])
-    return _example(explainer, pair, probability, texts)
-
-
-def _example(
-    explainer: Explainer, pair: PairScore, probability: float | None, texts: bool
-) -> LinkExample:
+def _example(view: RunView, pair: ScoredPair, texts: bool) -> LinkExample:
     """Return a pair with its fields: those of the greatest scores if there are many."""
-    keys = tuple(
-        short(table.ids[row])
-        for table, row in zip(explainer.tables, pair.rows, strict=True)
-    )
-    every_field = explainer.compared(pair)
-    missing = [
-        field for field in every_field if field.pair is not None and field.pair.missing
-    ]
-    fields = [field for field in every_field if field not in missing] or every_field
-    places = sorted(range(len(fields)), key=lambda place: -abs(fields[place].score))[
-        :MOST_FIELDS
-    ]
-    shown = [fields[place] for place in sorted(places)]
-    scale = _scale([field.score for field in shown], explainer.least)
+    missing: list[ComparedField] = []
+    fields: list[ComparedField] = []
+    for field in view.compared(pair):
+        is_missing_in_both = field.pair is not None and field.pair.missing
+        (missing if is_missing_in_both else fields).append(field)
+    if not fields:
+        fields = missing
+    order = sorted(range(len(fields)), key=lambda place: -abs(fields[place].score))
+    shown = [fields[place] for place in sorted(order[:MOST_FIELDS])]
+    scale = _scale([field.score for field in shown], view.least)
     rows = []
     total = 0.0
     for field in shown:
@@ -168,135 +130,119 @@ def _example(
         total += field.score
     if len(fields) > len(shown):
         name = counted(len(fields) - len(shown), "other field")
-        rows.append(
-            FieldRow(
-                name,
-                signed(pair.score - total),
-                step(total, pair.score, scale),
-                "",
-                [],
-                [],
-            )
-        )
-    rows.append(
-        FieldRow("sum", f"{pair.score:.2f}", step(0.0, pair.score, scale), "", [], [])
-    )
-    names = [short(field.name, NAME_CHARACTERS) for field in missing[:MOST_FIELDS]]
+        bar = step(total, pair.score, scale)
+        rows.append(FieldRow(name, signed(pair.score - total), bar, "", [], []))
+    bar = step(0.0, pair.score, scale)
+    rows.append(FieldRow("sum", f"{pair.score:.2f}", bar, "", [], []))
+    first, second = view.run.tables
     return LinkExample(
-        (keys[0], keys[1]),
+        (short(first.ids[pair.rows[0]]), short(second.ids[pair.rows[1]])),
         pair.score,
-        probability,
+        pair.probability,
         rows,
-        names,
-        explainer.labels.answer(pair.rows),
+        [short(field.name, NAME_CHARACTERS) for field in missing[:MOST_FIELDS]],
+        view.run.labels.answer(pair.rows),
     )
 
 
-def _values(field: ComparedField) -> tuple[list[Span], list[Span]]:
+def _scale(parts: Sequence[float], mark: float) -> Scale:
+    """Return an axis for the sums of some scores."""
+    sums = np.cumsum([0.0, *parts], dtype=np.float64)
+    return Scale(min(float(sums.min()), mark), max(float(sums.max()), mark), mark)
+
+
+def _values(field: ComparedField) -> Sequence[list[Span]]:
     """Return both values of a field, with what differs marked."""
     if field.pair is None:
         return [], []
     pair = field.pair.cut(VALUE_CHARACTERS)
-    if pair.left is None or pair.right is None:
-        first, second = (
-            [Span("gap", "missing") if text is None else Span("same", text)]
-            for text in pair[1:]
-        )
-        return first, second
-    differences = pair.differences
-    return differences.left, differences.right
+    if pair.left is not None and pair.right is not None:
+        return pair.differences
+    return [
+        [Span("gap", "missing") if text is None else Span("same", text)]
+        for text in pair[1:]
+    ]
 
 
-def groups(
-    result: Linked, explainer: Explainer, texts: bool
-) -> Iterator[tuple[str, list[GroupExample]]]:
+def groups(view: RunView, texts: bool) -> Iterator[tuple[str, list[GroupExample]]]:
     """Yield the largest groups of one table, and the chains of links that were cut."""
-    clusters = result.summary.clusters
-    if clusters is None or not len(result.i):
+    run = view.run
+    clusters = run.summary.clusters
+    if clusters is None or not len(run):
         return
-    largest = _largest(np.bincount(clusters.labels))
-    yield (
-        "The largest groups",
-        [_group(result, explainer, clusters.labels == own, texts) for own in largest],
-    )
-    cut = clusters.labels[result.i] != clusters.labels[result.j]
+    labels = clusters.labels
+    sizes = np.bincount(labels)
+    yield "The largest groups", _groups(view, labels, sizes, 2, texts)
+    cut = labels[run.i] != labels[run.j]
     if cut.any():
-        chains = components(result.i, result.j, len(clusters.labels))
-        most = _largest(np.bincount(chains[result.i[cut]]), 1)
+        chains = components(run.i, run.j, len(labels))
+        cuts = np.bincount(chains[run.i[cut]])
         yield (
             "Chains of links that were cut, because other pairs in them contradict",
-            [_group(result, explainer, chains == own, texts) for own in most],
+            _groups(view, chains, cuts, 1, texts),
         )
 
 
-def _largest(sizes: Int64Array, least: int = 2) -> list[int]:
+def _groups(
+    view: RunView, labels: Int64Array, sizes: Int64Array, least: int, texts: bool
+) -> list[GroupExample]:
+    """Return the largest groups of rows, by their sizes."""
     order = np.argsort(-sizes, kind="stable")[:MOST_GROUPS]
-    return [int(label) for label in order.tolist() if sizes[label] >= least]
+    largest = [label for label in order.tolist() if sizes[label] >= least]
+    return [_group(view, labels == label, texts) for label in largest]
 
 
-def _group(
-    result: Linked, explainer: Explainer, inside: Any, texts: bool
-) -> GroupExample:
+def _group(view: RunView, inside: BoolArray, texts: bool) -> GroupExample:
     """Return the graph of some rows: at first those with a cut link, then by number."""
-    clusters = result.summary.clusters
-    table = explainer.tables[0]
+    run = view.run
+    clusters = run.summary.clusters
+    table = run.tables[0]
     assert clusters is not None
     labels = clusters.labels
     rows = np.flatnonzero(inside)
-    links = np.flatnonzero(inside[result.i] & inside[result.j])
-    cut = links[labels[result.i[links]] != labels[result.j[links]]]
-    first = np.unique(np.append(result.i[cut], result.j[cut]))
-    shown = np.sort(np.append(first, rows[~np.isin(rows, first)])[:MOST_NODES]).tolist()
-    number = {row: place for place, row in enumerate(shown)}
-    edges = [
-        Edge(
-            number[i],
-            number[j],
-            f"{score:.1f}",
-            "edge" if labels[i] == labels[j] else "cut",
+    links = np.flatnonzero(inside[run.i] & inside[run.j])
+    i = run.i[links]
+    j = run.j[links]
+    is_cut = labels[i] != labels[j]
+    first = np.unique(np.append(i[is_cut], j[is_cut]))
+    shown = np.sort(np.append(first, rows[~np.isin(rows, first)])[:MOST_NODES])
+    is_shown = np.isin(i, shown) & np.isin(j, shown)
+    edges = list(
+        map(
+            Edge,
+            np.searchsorted(shown, i[is_shown]).tolist(),
+            np.searchsorted(shown, j[is_shown]).tolist(),
+            [f"{score:.1f}" for score in run.scores[links[is_shown]].tolist()],
+            np.where(is_cut[is_shown], "cut", "edge").tolist(),
         )
-        for i, j, score in zip(
-            *(column[links].tolist() for column in (result.i, result.j, result.scores)),
-            strict=True,
+    )
+    has_several = len(np.unique(labels[rows])) > 1
+    nodes = []
+    for number, row in enumerate(shown.tolist(), 1):
+        group = short(table.ids[int(labels[row])], NAME_CHARACTERS)
+        values = _first_values(view, row) if texts else []
+        nodes.append(
+            Node(number, short(table.ids[row]), group if has_several else "", values)
         )
-        if i in number and j in number
-    ]
-    several = len(set(labels[rows].tolist())) > 1
-    nodes = [
-        Node(
-            place + 1,
-            short(table.ids[row]),
-            short(table.ids[int(labels[row])], NAME_CHARACTERS) if several else "",
-            _values_of(explainer, row) if texts else [],
-        )
-        for row, place in number.items()
-    ]
+    hidden_records = len(rows) - len(shown)
+    hidden_links = len(links) - len(edges)
     hidden = [
-        counted(len(rows) - len(shown), "more record")
-        if len(rows) > len(shown)
-        else "",
-        counted(len(links) - len(edges), "more link")
-        if len(links) > len(edges)
-        else "",
+        counted(hidden_records, "more record") if hidden_records else "",
+        counted(hidden_links, "more link") if hidden_links else "",
     ]
-    title = f"{counted(len(rows), 'record')}, {counted(len(links), 'link')}" + (
-        f", {len(cut):,} cut" if len(cut) else ""
-    )
-    names = [str(node.number) for node in nodes]
-    return GroupExample(
-        title, graph(names, edges, title), nodes, " and ".join(filter(None, hidden))
-    )
+    title = f"{counted(len(rows), 'record')}, {counted(len(links), 'link')}"
+    if is_cut.any():
+        title += f", {int(is_cut.sum()):,} cut"
+    picture = graph([str(node.number) for node in nodes], edges, title)
+    return GroupExample(title, picture, nodes, " and ".join(filter(None, hidden)))
 
 
-def _values_of(explainer: Explainer, row: int) -> list[str]:
+def _first_values(view: RunView, row: int) -> list[str]:
     """Return the first values of a record of one table that are not missing."""
-    record = explainer.tables[0].record(row)
-    values = [record[name] for name in explainer.linkage.fields if name in record]
-    return [
-        short(as_text(value), NODE_CHARACTERS)
-        for value in values
-        if not is_missing(value)
-    ][:NODE_FIELDS]
+    record = view.run.tables[0].record(row)
+    values = [record[name] for name in view.linkage.fields if name in record]
+    texts = [as_text(value) for value in values if not is_missing(value)]
+    return [short(text, NODE_CHARACTERS) for text in texts[:NODE_FIELDS]]
 
 
 def signed(score: float) -> str:

@@ -69,7 +69,7 @@ def plot_rates(
     has_own_figure = ax is None
     if ax is None:
         ax = new_axes()
-    used = table.pairs > 0
+    has_pairs = table.pairs > 0
     middle = (table.edges[:-1] + table.edges[1:]) / 2
     widths = np.diff(table.edges)
     below = ax.twinx()
@@ -84,17 +84,17 @@ def plot_rates(
         label="pairs",
         linewidth=0,
     )
-    if table.pairs.max() > 50 * np.median(table.pairs[used]):
+    if table.pairs.max() > 50 * np.median(table.pairs[has_pairs]):
         below.set_yscale("log")
         below.set_ylim(0.8, float(table.pairs.max()) * 2)
     else:
         below.yaxis.set_major_formatter("{x:,.0f}")
     below.set_ylabel("pairs")
     below.spines[["top", "left"]].set_visible(False)
-    errors = 2 * np.nan_to_num(table.errors[used])
+    errors = 2 * np.nan_to_num(table.errors[has_pairs])
     ax.errorbar(
-        middle[used],
-        np.clip(table.rates[used], -0.1, 1.1),
+        middle[has_pairs],
+        np.clip(table.rates[has_pairs], -0.1, 1.1),
         errors,
         color=CURVE,
         marker="o",

@@ -3,44 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy.typing as npt
 
 from lshfast._common.checks import check_bool, check_int
 from lshfast._common.display import Figure, Shown, counted
-from lshfast._common.types import Float64Array, Int64Array
+from lshfast._common.types import Int64Array
 from lshfast._common.visible import visible
 from lshfast._io.pages.drawing import Drawing
 from lshfast._io.pages.page import check_page, short, write_page
 from lshfast.kernels.sets import components
-from lshfast.records.candidates.union import CandidatePairs
 from lshfast.records.choices import KEEP_RECORD, REVIEWED
-from lshfast.records.linkage import Linkage
-from lshfast.records.links.labels import NO_LABELS, PairLabels
-from lshfast.records.links.scoring import PairScorer
-from lshfast.records.options import LinkOptions
 from lshfast.records.results.display import fields_text, rules_text, weights_text
-from lshfast.records.results.explain import Explainer, PairScore, rows_of_pair
+from lshfast.records.results.explain import explanation, rows_of_pair, verdict_of
+from lshfast.records.results.linked import Linked, RunView
 from lshfast.records.results.merged import merged_columns
-from lshfast.records.results.near import NearPairs, pairs_below
 from lshfast.records.results.outlook import steps_text
 from lshfast.records.results.overview import overview_text
 from lshfast.records.results.page import drawing_of, page_of
-from lshfast.records.results.rates import RateTable
 from lshfast.records.results.review import review_columns
-from lshfast.records.results.summary import LinkSummary
-from lshfast.records.tables.dependent import DependentField
-from lshfast.records.tables.keys import LeftOut
-from lshfast.records.tables.record_table import CodedField, RecordTable
-from lshfast.records.weights.fellegi_sunter import LinkWeights
 
 
 @dataclass(frozen=True, repr=False)
-class LinkResult(Shown):
+class LinkResult(Linked, Shown):
     """The links between two tables, or the links within one. A terminal and a notebook show the
     figures.
 
@@ -78,26 +66,6 @@ class LinkResult(Shown):
     lshfast.records.LinkSummary : The figures of a run.
     """
 
-    i: Int64Array
-    j: Int64Array
-    scores: Float64Array
-    probabilities: Float64Array | None
-    parts: Float64Array
-    fields: list[CodedField]
-    weights: LinkWeights | None
-    rates: RateTable | None
-    summary: LinkSummary
-    options: LinkOptions
-    _linkage: Linkage
-    _scorers: PairScorer
-    _candidates: CandidatePairs
-    left_out: Sequence[LeftOut] = ()
-    dependent: tuple[DependentField, ...] = ()
-    labels: PairLabels = NO_LABELS
-
-    def __len__(self) -> int:
-        return len(self.i)
-
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
         advice = "explain(link) shows one of them, explain_pair(id_a, id_b) any pair"
         warnings = self.summary.warnings
@@ -109,31 +77,12 @@ class LinkResult(Shown):
             advice,
         )
 
-    @property
-    def single(self) -> bool:
-        """Whether the links are within one table."""
-        return self._linkage.b is None
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the fields that are compared."""
-        return [coded.field.name for coded in self.fields]
-
-    @property
-    def tables(self) -> tuple[RecordTable, RecordTable]:
-        """The two tables; for links within one table, both are this one."""
-        return (
-            self._linkage.a,
-            self._linkage.a if self._linkage.b is None else self._linkage.b,
-        )
-
     def keys(self, links: slice = slice(None)) -> tuple[list[Any], list[Any]]:
         """Return the ids of both records of each link, or of some links."""
         first, second = (table.ids for table in self.tables)
-        rows = self.i[links].tolist(), self.j[links].tolist()
-        return list(map(first.__getitem__, rows[0])), list(
-            map(second.__getitem__, rows[1])
-        )
+        keys_a = [first[row] for row in self.i[links].tolist()]
+        keys_b = [second[row] for row in self.j[links].tolist()]
+        return keys_a, keys_b
 
     def pairs(self) -> list[tuple[Any, Any]]:
         """Return the ids of the links as tuples."""
@@ -148,17 +97,16 @@ class LinkResult(Shown):
         Scores are rounded to four decimals.
         """
         first, second = self.keys(links)
-        scores = self.scores[links].round(4)
-        found: dict[str, npt.NDArray[Any] | list[Any]] = {
+        columns: dict[str, npt.NDArray[Any] | list[Any]] = {
             "id_a": first,
             "id_b": second,
-            "score": scores,
+            "score": self.scores[links].round(4),
         }
         if self.probabilities is not None:
-            found["probability"] = self.probabilities[links].round(6)
+            columns["probability"] = self.probabilities[links].round(6)
         for place, name in enumerate(self.names):
-            found[f"score_{name}"] = self.parts[links, place].round(4)
-        return found
+            columns[f"score_{name}"] = self.parts[links, place].round(4)
+        return columns
 
     def groups(self, *, closure: bool = False) -> Int64Array:
         """Return for each row of one table the smallest row of its group.
@@ -195,10 +143,8 @@ class LinkResult(Shown):
             raise IndexError(
                 f"link must be in {-len(self)}..{len(self) - 1}, not {link}"
             )
-        rows = int(self.i[link]), int(self.j[link])
-        return self._explainer().text(
-            PairScore(rows, float(self.scores[link]), self.parts[link])
-        )
+        view = self._view
+        return explanation(view, view.link(range(len(self))[link]))
 
     def explain_pair(self, id_a: Any, id_b: Any) -> str:
         """Return why two records were linked or not, as lines of text, with their values and
@@ -232,9 +178,9 @@ class LinkResult(Shown):
           born                   +0.00  6858 edits: '1971-11-30' | '1990-09-09'
         """
         rows = rows_of_pair((self._linkage.a, self._linkage.b), id_a, id_b)
-        explainer = self._explainer()
-        pair = explainer.score(rows)
-        return explainer.text(pair, explainer.verdict(pair))
+        view = self._view
+        pair = view.pair(rows)
+        return explanation(view, pair, verdict_of(view, pair))
 
     def to_html(
         self,
@@ -306,23 +252,18 @@ class LinkResult(Shown):
         <Drawing: Links, and pairs below the threshold, by score; The mean score of each field in
         the links>
         """
-        return drawing_of(self, self._explainer(), self._below)
+        return drawing_of(self._view)
 
     def page(
         self, *, texts: bool = True, title: str | None = None, command: str = ""
     ) -> str:
         """Return the page that `to_html` writes."""
-        explainer = self._explainer()
         if title is None:
             first, second = (short(table.name) for table in self.tables)
-            title = (
-                f"Duplicates in {first}"
-                if self.single
-                else f"Links between {first} and {second}"
-            )
-        return page_of(
-            self, explainer, self._below, title=title, command=command, texts=texts
-        )
+            title = f"Links between {first} and {second}"
+            if self.single:
+                title = f"Duplicates in {first}"
+        return page_of(self._view, title=title, command=command, texts=texts)
 
     def review(self, most: int = REVIEWED) -> dict[str, list[Any]]:
         """Return the pairs nearest to the threshold, for a person to mark, as columns of a table.
@@ -350,12 +291,7 @@ class LinkResult(Shown):
         >>> match_records(a, b, scoring="points").review()["a.name"]
         ['Ann Lee']
         """
-        return review_columns(
-            self._explainer(),
-            self._below,
-            self.probabilities,
-            check_int("most", most, 1),
-        )
+        return review_columns(self._view, check_int("most", most, 1))
 
     def merged(self, keep_record: str = KEEP_RECORD) -> dict[str, list[Any]]:
         """Return one list of all records as columns of a table: a row for each entity, and for each
@@ -398,25 +334,9 @@ class LinkResult(Shown):
         """
         return merged_columns(self, keep_record)
 
-    @cached_property
-    def _below(self) -> NearPairs:
-        return pairs_below(self._explainer(), self.options.assignment(self.single))
-
-    def _explainer(self) -> Explainer:
-        least = self.summary.threshold
-        candidates = self._candidates
-        return Explainer(
-            self._linkage,
-            self._scorers,
-            self.weights,
-            candidates,
-            self.i,
-            self.j,
-            self.scores,
-            least,
-            self.groups,
-            self.labels,
-        )
+    @property
+    def _view(self) -> RunView:
+        return RunView(self)
 
     def overview(self, width: int = 80) -> str:
         """Return what was found as lines of text: sentences, the thresholds around, and the most
@@ -446,16 +366,14 @@ class LinkResult(Shown):
           99.00  0  Ann Lee
           link   1  Anne Lee
         """
-        return overview_text(
-            self, self._explainer(), self._below, check_int("width", width, 20)
-        )
+        return overview_text(self._view, check_int("width", width, 20))
 
     def describe(self) -> str:
         """Return the fields, weights and blocking rules, and what other thresholds would give, as
         lines of text.
         """
         parts = [
-            fields_text(self.fields, self.dependent, self.left_out),
+            fields_text(self),
             rules_text(self.summary.rules, self.summary.reach),
         ]
         if self.weights is not None:

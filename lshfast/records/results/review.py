@@ -1,6 +1,4 @@
-"""Pairs for a person to mark: the links nearest to the threshold, and the pairs below it, with both
-records.
-"""
+"""Pairs for a person to mark: the links nearest to the threshold, and the pairs below it."""
 
 from __future__ import annotations
 
@@ -8,47 +6,34 @@ from typing import Any
 
 import numpy as np
 
-from lshfast._common.types import Float64Array, Int64Array
-from lshfast.records.results.explain import Explainer
 from lshfast.records.results.field_pairs import columns_of_field, text_of
-from lshfast.records.results.near import NearPairs
-from lshfast.records.tables.record_table import plain_value
+from lshfast.records.results.linked import RunView
+from lshfast.records.tables.record_table import values_at
 
 
-def review_columns(
-    explainer: Explainer,
-    below: NearPairs,
-    probabilities: Float64Array | None,
-    most: int,
-) -> dict[str, list[Any]]:
+def review_columns(view: RunView, most: int) -> dict[str, list[Any]]:
     """Return the pairs as columns, the greatest score first; see `LinkResult.review`."""
-    nearest = doubtful_links(explainer)[:most][::-1]
-    i = np.concatenate([explainer.i[nearest], below.i[:most]])
-    j = np.concatenate([explainer.j[nearest], below.j[:most]])
-    scores = np.concatenate([explainer.scores[nearest], below.scores[:most]])
-    first, second = explainer.tables
-    pairs = list(zip(i.tolist(), j.tolist(), strict=True))
+    run = view.run
+    below = view.below
+    links = view.doubtful[:most][::-1]
+    i = np.append(run.i[links], below.i[:most])
+    j = np.append(run.j[links], below.j[:most])
+    scores = np.append(run.scores[links], below.scores[:most])
+    first, second = run.tables
     columns: dict[str, list[Any]] = {
-        "answer": [None] * len(scores),
-        "id_a": [first.ids[row] for row, _ in pairs],
-        "id_b": [second.ids[row] for _, row in pairs],
-        "linked": [place < len(nearest) for place in range(len(scores))],
+        "answer": [None] * len(i),
+        "id_a": [first.ids[row] for row in i.tolist()],
+        "id_b": [second.ids[row] for row in j.tolist()],
+        "linked": [place < len(links) for place in range(len(i))],
         "score": scores.round(4).tolist(),
     }
-    if explainer.weights is not None and probabilities is not None:
-        chances = np.concatenate(
-            [probabilities[nearest], explainer.weights.probability(below.scores[:most])]
-        )
+    if run.weights is not None and run.probabilities is not None:
+        chances_below = run.weights.probability(below.scores[:most])
+        chances = np.append(run.probabilities[links], chances_below)
         columns["probability"] = chances.round(6).tolist()
-    for coded in explainer.linkage.fields.values():
+    for coded in view.linkage.fields.values():
         names = columns_of_field(coded.field)
-        left, right = explainer.columns(coded)
-        columns[names.left] = [text_of(plain_value(left[row])) for row, _ in pairs]
-        columns[names.right] = [text_of(plain_value(right[row])) for _, row in pairs]
+        left, right = view.columns(coded)
+        columns[names.left] = list(map(text_of, values_at(left, i)))
+        columns[names.right] = list(map(text_of, values_at(right, j)))
     return columns
-
-
-def doubtful_links(explainer: Explainer) -> Int64Array:
-    """Return the links that nobody has marked, the least score first."""
-    order = np.argsort(explainer.scores, kind="stable")
-    return order[~explainer.labels.mark(explainer.i[order], explainer.j[order])]

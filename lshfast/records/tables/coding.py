@@ -1,15 +1,14 @@
-"""The fields of a run with codes for their values, and what is decided by several of them
-together.
-"""
+"""The fields of a run with codes for their values, and what several fields decide together."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.threads import ordered_map
+from lshfast._common.types import BoolArray, Int32Array, Int64Array
 from lshfast._common.visible import visible
 from lshfast.records.tables.fields import Field
 from lshfast.records.tables.record_table import (
@@ -31,6 +30,11 @@ TOLD_APART = (
 )
 REFUSED = 0.05  # part of the values of a field that are not of its kind, of which the run warns
 SHOWN_CHARACTERS = 40  # of an example
+NOUNS = {"date": "dates", "number": "numbers", "age": "ages or dates"}
+# The normal form of an e-mail address: several words, of which the last one is a domain.
+_ADDRESS = re.compile(
+    r".* .* (?:com|org|net|edu|de|fr|it|es|pl|nl|uk|se|no|dk|pt|br|ru|info)"
+)
 
 
 def code_fields(
@@ -51,100 +55,70 @@ def code_fields(
     )
     if not missing.recognised:
         return coded
-    elsewhere = frozenset(
-        marker.value.strip() for own in coded for marker in own.markers
-    )
-    again = [elsewhere.intersection(map(str.strip, own.doubtful)) for own in coded]
-    for place, words in enumerate(again):
+    markers = (marker for field in coded for marker in field.markers)
+    elsewhere = frozenset(marker.value.strip() for marker in markers)
+    for place, field in enumerate(coded):
+        words = elsewhere.intersection(map(str.strip, field.doubtful))
         if words:
             coded[place] = code_field(fields[place], a, b, missing, words)
-    return [without_values(own, _frequent_dummies(own, coded), a, b) for own in coded]
+    return [
+        without_values(field, _frequent_dummies(field, coded), a, b) for field in coded
+    ]
 
 
-def _frequent_dummies(
-    coded: CodedField, fields: Sequence[CodedField]
-) -> npt.NDArray[np.bool_]:
-    """Return which values are far too frequent for a field, and shared by records that other fields
-    tell apart.
+def _frequent_dummies(coded: CodedField, fields: Sequence[CodedField]) -> BoolArray:
+    """Return which values are far too frequent, and shared by records that other fields tell apart.
+
+    It looks at codes, telephones, dates and e-mail addresses.
     """
     dropped = np.zeros(len(coded.values), bool)
     if coded.kind not in ("code", "phone", "date") and not _are_addresses(coded.values):
         return dropped
-    others = [
-        own
-        for own in fields
-        if own is not coded and own.field.column_of(0) != coded.field.column_of(0)
-    ]
-    sides = (0,) if coded.codes[0] is coded.codes[1] else (0, 1)
-    for side in sides:
-        codes = coded.codes[side]
+    column = coded.field.column_of(0)
+    other_fields = [field for field in fields if field.field.column_of(0) != column]
+    for side, codes in enumerate(coded.table_codes):
         counts = np.bincount(codes[codes >= 0], minlength=len(coded.values))
-        for code in _frequent_values(counts):
-            rows = np.flatnonzero(codes == code)
-            shares = [
-                _different(own.codes[side], rows)
-                for own in others
-                if _is_unique(own.codes[side])
-            ]
-            dropped[code] |= bool(shares) and float(np.mean(shares)) >= TOLD_APART
+        frequent = _frequent_values(counts)
+        if not frequent:
+            continue
+        unique = [
+            field.codes[side]
+            for field in other_fields
+            if _share_of_distinct(field.codes[side]) >= UNIQUE * 0.5
+        ]
+        for code in frequent if unique else ():
+            rows = np.flatnonzero(codes == code)[:SAMPLE]
+            shares = [_share_of_distinct(other[rows], 1.0) for other in unique]
+            dropped[code] |= float(np.mean(shares)) >= TOLD_APART
     return dropped
 
 
 def _are_addresses(values: Sequence[str]) -> bool:
-    """Return whether most of some values are e-mail addresses, which end in a top-level domain in
-    normal form.
-    """
+    """Return whether most values are e-mail addresses: normal forms that end in a domain."""
     sample = values[:: max(1, len(values) // 100)]
-    ends = (
-        "com",
-        "org",
-        "net",
-        "edu",
-        "de",
-        "fr",
-        "it",
-        "es",
-        "pl",
-        "nl",
-        "uk",
-        "se",
-        "no",
-        "dk",
-        "pt",
-        "br",
-        "ru",
-        "info",
-    )
-    count = sum(
-        value.rpartition(" ")[2] in ends and value.count(" ") >= 2 for value in sample
-    )
+    count = sum(_ADDRESS.fullmatch(value) is not None for value in sample)
     return len(sample) > 0 and 2 * count > len(sample)
 
 
-def _frequent_values(counts: npt.NDArray[np.int64]) -> list[int]:
+def _frequent_values(counts: Int64Array) -> list[int]:
     """Return the values that are far more frequent than all others, if these are nearly unique."""
     order = np.argsort(-counts, kind="stable")[: MOST + 1]
     top = counts[order]
     nexts = np.append(top[1:], 0)[: len(top)]
     ends = np.flatnonzero((top >= FEWEST) & (top >= FAR * np.maximum(nexts, 1)))[:MOST]
     for end in reversed(ends.tolist()):
-        rest = counts.copy()
-        rest[order[: end + 1]] = 0
-        if np.count_nonzero(rest) >= max(UNIQUE * rest.sum(), FEWEST):
+        other_counts = counts.copy()
+        other_counts[order[: end + 1]] = 0
+        least_distinct = max(UNIQUE * other_counts.sum(), FEWEST)
+        if np.count_nonzero(other_counts) >= least_distinct:
             return [int(code) for code in order[: end + 1]]
     return []
 
 
-def _is_unique(codes: npt.NDArray[np.int32]) -> bool:
+def _share_of_distinct(codes: Int32Array, of_none: float = 0.0) -> float:
+    """Return the number of different values as a share of the rows with a value."""
     present = codes[codes >= 0]
-    return len(present) > 0 and len(np.unique(present)) >= UNIQUE * 0.5 * len(present)
-
-
-def _different(codes: npt.NDArray[np.int32], rows: npt.NDArray[np.int64]) -> float:
-    """Return which part of the values in some rows are different."""
-    chosen = codes[rows[:SAMPLE]]
-    present = chosen[chosen >= 0]
-    return len(np.unique(present)) / len(present) if len(present) else 1.0
+    return len(np.unique(present)) / len(present) if len(present) else of_none
 
 
 def value_warnings(fields: Sequence[CodedField], names: Sequence[str]) -> list[str]:
@@ -156,26 +130,22 @@ def value_warnings(fields: Sequence[CodedField], names: Sequence[str]) -> list[s
     names : sequence of str
         The names of the tables.
     """
-    found = []
+    warnings = []
     for coded in fields:
-        shares = [
-            f"{refused / (refused + int((codes >= 0).sum())):.0%} in {name}"
-            for refused, codes, name in zip(
-                coded.refused, coded.codes, names, strict=False
-            )
-            if refused > REFUSED * (refused + int((codes >= 0).sum()))
-        ]
+        shares = []
+        for refused, codes, name in zip(
+            coded.refused, coded.codes, names, strict=False
+        ):
+            share = refused / max(1, refused + int((codes >= 0).sum()))
+            if share > REFUSED:
+                shares.append(f"{share:.0%} in {name}")
         if shares:
-            shown = ", ".join(repr(text[:SHOWN_CHARACTERS]) for text in coded.examples)
-            what = {"date": "dates", "number": "numbers", "age": "ages or dates"}.get(
-                coded.kind, "letters or digits"
+            examples = [repr(text[:SHOWN_CHARACTERS]) for text in coded.examples]
+            what = NOUNS.get(coded.kind, "letters or digits")
+            warning = (
+                f"{coded.field.name}: values that are no {what} count as missing, "
+                f"{' and '.join(shares)}, such as {', '.join(examples)}; --field "
+                f"{coded.field.name}:text (fields=) compares them as they are written"
             )
-            found.append(
-                visible(
-                    f"{coded.field.name}: values that are no {what} count as missing, "
-                    f"{' and '.join(shares)}, such as "
-                    f"{shown}; --field {coded.field.name}:text (fields=) compares them as they "
-                    "are written"
-                )
-            )
-    return found
+            warnings.append(visible(warning))
+    return warnings

@@ -1,5 +1,4 @@
-"""Fields whose values have the same content in a record, such as a full name and its parts, or a
-name and an e-mail.
+"""Fields with the same content in a record, such as a full name and its parts, or an e-mail.
 
 If two records agree in one of them, they often agree in the other as well, whether they match or
 not.
@@ -25,34 +24,33 @@ FEWEST_ROWS = 10
 
 
 def shared_content(fields: Sequence[CodedField], seed: int) -> set[tuple[int, int]]:
-    """Return the pairs of fields of which one often has a word of the other in it, the smaller
-    number first.
-    """
+    """Return the pairs of fields of which one often has a word of the other, in their order."""
     edges = set()
     for side in (0, 1):
         most = min(SAMPLED_ROWS, max(FEWEST_ROWS, MOST_SAMPLED_VALUES // len(fields)))
-        rows = sampled_rows(len(fields[0].codes[side]), most, seed)
-        values = [values_of(field, side, rows) for field in fields]
-        for f, g in combinations(range(len(fields)), 2):
-            both = [k for k in range(len(rows)) if values[f][k] and values[g][k]]
-            if len(both) < FEWEST_ROWS:
+        rows = sampled_rows(len(fields[0].codes[side]), most, [seed, 8])
+        columns = [values_of(field, side, rows) for field in fields]
+        for (f, first), (g, second) in combinations(enumerate(columns), 2):
+            pairs = [both for both in zip(first, second, strict=True) if all(both)]
+            if len(pairs) < FEWEST_ROWS:
                 continue
-            shifted = both[1:] + both[:1]
-            shared = sum(share_word(values[f][k], values[g][k]) for k in both)
+            shared = sum(share_word(value, other) for value, other in pairs)
+            second_values = [other for _, other in pairs]
+            shifted = second_values[1:] + second_values[:1]
             by_chance = sum(
-                share_word(values[f][k], values[g][m])
-                for k, m in zip(both, shifted, strict=True)
+                share_word(value, other)
+                for (value, _), other in zip(pairs, shifted, strict=True)
             )
-            if shared - by_chance >= LEAST_SHARED * len(both):
+            if shared - by_chance >= LEAST_SHARED * len(pairs):
                 edges.add((f, g))
     return edges
 
 
-def sampled_rows(size: int, most: int, seed: int) -> Int64Array:
+def sampled_rows(size: int, most: int, seed: Sequence[int]) -> Int64Array:
     """Return some rows of a table, ascending."""
     if size <= most:
         return np.arange(size, dtype=np.int64)
-    return np.sort(np.random.default_rng([seed, 8]).choice(size, most, replace=False))
+    return np.sort(np.random.default_rng(seed).choice(size, most, replace=False))
 
 
 def values_of(field: CodedField, side: int, rows: Int64Array) -> list[str]:
@@ -76,7 +74,9 @@ def share_word(first: str, second: str) -> bool:
     ... )
     (True, False)
     """
-    words = [word for word in first.split() if len(word) >= SHORTEST_WORD]
-    if any(word in second for word in words):
-        return True
-    return any(word in first for word in second.split() if len(word) >= SHORTEST_WORD)
+    return _has_word_of(second, first) or _has_word_of(first, second)
+
+
+def _has_word_of(value: str, other: str) -> bool:
+    """Return whether a word of another value is in a value."""
+    return any(word in value for word in other.split() if len(word) >= SHORTEST_WORD)

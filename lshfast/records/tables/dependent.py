@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lshfast._common.types import Int64Array
 from lshfast._common.visible import visible
-from lshfast.records.tables.record_table import RecordTable, as_text, plain_value
+from lshfast.records.tables.content import sampled_rows
+from lshfast.records.tables.record_table import RecordTable, as_text, values_at
 from lshfast.records.values.strings import normal_forms
 
 SAMPLE_ROWS = 2000  # of each table
@@ -104,18 +104,11 @@ def _mean_words(samples: Sequence[dict[str, Words]], name: str) -> float:
 
 def _words(table: RecordTable, names: Sequence[str], seed: int) -> dict[str, Words]:
     """Return the words of some rows of each column."""
-    rows: Int64Array = np.arange(len(table), dtype=np.int64)
-    if len(rows) > SAMPLE_ROWS:
-        rng = np.random.default_rng([seed, 5])
-        rows = np.sort(rng.choice(len(rows), SAMPLE_ROWS, replace=False))
+    rows = sampled_rows(len(table), SAMPLE_ROWS, [seed, 5])
     words_of_columns = {}
     for name in names:
-        column = table.column(name)
-        if hasattr(column, "to_pylist"):  # an array of pyarrow
-            values = column.take(rows).to_pylist()
-        else:
-            values = [plain_value(column[row]) for row in rows.tolist()]
-        texts = normal_forms([as_text(value) for value in values])
+        values = values_at(table.column(name), rows)
+        texts = normal_forms(list(map(as_text, values)))
         words_of_columns[name] = [_distinct_words(text) for text in texts]
     return words_of_columns
 
@@ -123,15 +116,13 @@ def _words(table: RecordTable, names: Sequence[str], seed: int) -> dict[str, Wor
 def _distinct_words(text: str) -> frozenset[str]:
     """Return the words of a normal form, without the zeros that they begin with."""
     words = text.split()[:MOST_WORDS]
-    return (
-        frozenset(word.lstrip("0") or "0" for word in words)
-        if "0" in text
-        else frozenset(words)
-    )
+    if "0" in text:
+        words = [word.lstrip("0") or "0" for word in words]
+    return frozenset(words)
 
 
 def _sources(
-    samples: Sequence[dict[str, Words]], name: str, others: Sequence[str]
+    samples: Sequence[dict[str, Words]], name: str, columns: Sequence[str]
 ) -> set[str]:
     """Return the columns that contain the words of a column in all tables with its values."""
     sources: set[str] = set()
@@ -143,7 +134,7 @@ def _sources(
             continue
         if len(places) < LEAST_VALUES:
             return set()
-        covering = _covering(sample, name, others, places)
+        covering = _covering(sample, name, columns, places)
         if not covering:
             return set()
         sources |= covering
@@ -151,7 +142,7 @@ def _sources(
 
 
 def _covering(
-    sample: dict[str, Words], name: str, others: Sequence[str], places: list[int]
+    sample: dict[str, Words], name: str, columns: Sequence[str], places: list[int]
 ) -> set[str]:
     """Return columns, chosen greedily, that contain nearly all words of a column; or none.
 
@@ -166,7 +157,7 @@ def _covering(
     while True:
         gains = {
             other: _common_words(missing, sample[other], places)
-            for other in others
+            for other in columns
             if other not in sources
         }
         best = max(gains, key=lambda other: gains[other], default=None)

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.arrow_columns import objects_of
+from lshfast._common.arrow_columns import chunks_of, objects_of
 from lshfast._common.extras import optional
 from lshfast._common.run_key import draw_hash_key
 from lshfast._common.types import Int64Array
@@ -27,9 +27,7 @@ BETWEEN = ", "  # the values of a list
 # Least part of the decimals of a column that end in .0, if these are whole numbers that were
 # floats.
 WHOLE = 0.95
-SAMPLE = (
-    1000  # values that are looked at first; if few of them end in .0, no others are
-)
+SAMPLE = 1000  # values that are looked at first; if few end in .0, no others are
 LISTS = (list, tuple, set, frozenset, np.ndarray)
 _WHOLE_LINE = re.compile(r"^\s*-?\d+\.0\s*$", re.MULTILINE)
 _WHOLE_DECIMAL = re.compile(r"\s*(-?\d+)\.0\s*")
@@ -122,34 +120,26 @@ def encoded(
     codes = []
     for column in columns:
         values = objects_of(column, "a column")
-        values = _hashable(values) if lists else values
-        listed = (
+        if lists:
+            values = list(map(_hashable, values))
+        numbered = (
             MISSING if is_missing(value) else numbers.setdefault(value, len(numbers))
             for value in values
         )
         try:
-            codes.append(np.fromiter(listed, np.int64, len(values)))
+            codes.append(np.fromiter(numbered, np.int64, len(values)))
         except TypeError:
-            kinds = {
-                type(value).__name__
-                for value in values
-                if not isinstance(value, Hashable)
-            }
-            names = ", ".join(sorted(kinds or {"arrays"}))
+            unhashable = [value for value in values if not isinstance(value, Hashable)]
+            kinds = {type(value).__name__ for value in unhashable} or {"arrays"}
             raise TypeError(
-                f"values must be strings, numbers or dates, not {names}"
+                f"values must be strings, numbers or dates, not {', '.join(sorted(kinds))}"
             ) from None
     return codes, [*numbers]
 
 
-def _hashable(values: list[Any]) -> list[Any]:
-    """Return values with lists, which have no hash, as strings."""
-    if not any(isinstance(value, (LISTS, Mapping)) for value in values):
-        return values
-    return [
-        as_text(value) if isinstance(value, (*LISTS, Mapping)) else value
-        for value in values
-    ]
+def _hashable(value: Any) -> Any:
+    """Return a list, which has no hash, as a string, and other values as they are."""
+    return as_text(value) if isinstance(value, (*LISTS, Mapping)) else value
 
 
 def _encoded_by_arrow(columns: list[Any]) -> tuple[list[Int64Array], list[Any]] | None:
@@ -159,19 +149,28 @@ def _encoded_by_arrow(columns: list[Any]) -> tuple[list[Int64Array], list[Any]] 
     except ImportError:
         return None
     try:
-        arrays = [_arrow_array(pa, column) for column in columns]
-        kinds = {array.type for array in arrays if not pa.types.is_null(array.type)}
-        if len(kinds) > 1 or any(pa.types.is_nested(kind) for kind in kinds):
+        joined_columns = _joined(pa, [_arrow_array(pa, column) for column in columns])
+        if joined_columns is None:
             return None
-        kind = kinds.pop() if kinds else pa.large_string()
-        chunks = [chunk for array in arrays for chunk in _chunks(array.cast(kind))]
-        whole = pa.chunked_array(chunks, kind)
-        by_kind = None if pa.types.is_large_string(kind) else _dictionary(whole)
+        is_text = pa.types.is_large_string(joined_columns.type)
+        coded = None if is_text else _dictionary(joined_columns)
     except (pa.ArrowException, TypeError, OverflowError, ValueError):
         return None
-    codes, values = by_kind or _encoded_texts(whole) or _dictionary(whole)
-    ends = np.cumsum([len(array) for array in arrays], dtype=np.int64)
+    codes, values = (
+        coded or _encoded_texts(joined_columns) or _dictionary(joined_columns)
+    )
+    ends = np.cumsum(list(map(len, columns)), dtype=np.int64)
     return np.split(codes, ends[:-1]), values
+
+
+def _joined(pa: Any, arrays: Sequence[Any]) -> Any:
+    """Return arrays of pyarrow as one chunked array; None for several types, or nested ones."""
+    kinds = {array.type for array in arrays if not pa.types.is_null(array.type)}
+    if len(kinds) > 1 or any(map(pa.types.is_nested, kinds)):
+        return None
+    kind = kinds.pop() if kinds else pa.large_string()
+    chunks = [chunk for array in arrays for chunk in chunks_of(array.cast(kind))]
+    return pa.chunked_array(chunks, kind)
 
 
 def _arrow_array(pa: Any, column: Any) -> Any:
@@ -187,15 +186,12 @@ def _dictionary(column: Any) -> tuple[Int64Array, list[Any]]:
     """Return the codes and the distinct values of a chunked array of pyarrow; NaN is missing."""
     encoded = column.dictionary_encode().combine_chunks()
     encoded = encoded.combine_chunks() if hasattr(encoded, "chunks") else encoded
-    codes = (
-        encoded.indices.fill_null(MISSING)
-        .to_numpy(zero_copy_only=False)
-        .astype(np.int64)
-    )
+    codes = encoded.indices.fill_null(MISSING).to_numpy(zero_copy_only=False)
+    codes = codes.astype(np.int64)
     values = encoded.dictionary.to_pylist()
-    is_nan = [isinstance(value, float) and value != value for value in values]
-    if any(is_nan):
-        codes[np.isin(codes, np.flatnonzero(is_nan))] = MISSING
+    nan = [code for code, value in enumerate(values) if value != value]
+    if nan:
+        codes[np.isin(codes, nan)] = MISSING
     return codes, values
 
 
@@ -215,10 +211,6 @@ def _encoded_texts(column: Any) -> tuple[Int64Array, list[str]] | None:
     if not texts.equal(firsts[codes[rows]], rows).all():
         return None
     return codes, column.take(firsts).to_pylist()
-
-
-def _chunks(array: Any) -> list[Any]:
-    return list(array.chunks) if hasattr(array, "chunks") else [array]
 
 
 def distinct_texts(
@@ -243,22 +235,16 @@ def distinct_texts(
     ([[0, 1], [0, 1]], ['5644477053', '7'])
     """
     codes, values = encoded(columns, lists=True)
-    texts = (
-        values
-        if set(map(type, values)) <= {str}
-        else [as_text(value) for value in values]
-    )
-    joined = "\n".join(texts)
-    if "[" in joined:
-        texts = [
-            _text_of_json(text) if text.lstrip().startswith("[") else text
-            for text in texts
-        ]
+    are_strings = set(map(type, values)) <= {str}
+    texts = values if are_strings else list(map(as_text, values))
+    lines = "\n".join(texts)
+    if "[" in lines:
+        texts = list(map(_text_of_json, texts))
     if rewrite is not None:
         texts = rewrite(texts)
     sides = [texts] * len(codes)
-    if _WHOLE_LINE.search(joined):
-        sides = [_without_zeros(texts, part) for part in codes]
+    if _WHOLE_LINE.search(lines):
+        sides = [_without_zeros(texts, table_codes) for table_codes in codes]
     if all(side is values for side in sides):  # all different
         return codes, values
     return _merged(codes, sides)
@@ -266,9 +252,10 @@ def distinct_texts(
 
 def _text_of_json(text: str) -> str:
     """Return a list in JSON as text; other strings as they are."""
+    if not text.lstrip().startswith("["):
+        return text
     try:
-        value = json.loads(text)
-        return _list_text(value) if isinstance(value, list) else text
+        return _list_text(json.loads(text))
     except (ValueError, TypeError, RecursionError):
         return text
 
@@ -278,13 +265,15 @@ def _without_zeros(texts: list[str], codes: Int64Array) -> list[str]:
     places = _used(codes, len(texts)).tolist()
     for sample in (places[:SAMPLE], places):
         decimals = [place for place in sample if _DECIMAL.fullmatch(texts[place])]
-        whole = [place for place in decimals if _WHOLE_DECIMAL.fullmatch(texts[place])]
-        if len(whole) < WHOLE * len(decimals):
+        integers = [
+            place for place in decimals if _WHOLE_DECIMAL.fullmatch(texts[place])
+        ]
+        if len(integers) < WHOLE * len(decimals):
             return texts
     shortened = list(texts)
-    for place in whole:
+    for place in integers:
         shortened[place] = _WHOLE_DECIMAL.sub(r"\1", texts[place])
-    return shortened if whole else texts
+    return shortened if integers else texts
 
 
 def _used(codes: Int64Array, size: int) -> Int64Array:
@@ -298,13 +287,12 @@ def _merged(
     """Number the different strings of several columns, of which some codes have equal ones."""
     numbers: dict[str, int] = {}
     new_codes = []
-    for part, texts in zip(codes, sides, strict=True):
-        places = _used(part, len(texts))
-        number = np.full(
-            len(texts) + 1, MISSING, np.int64
-        )  # the last one is of missing values
-        number[places] = [
-            numbers.setdefault(texts[at], len(numbers)) for at in places.tolist()
+    for table_codes, texts in zip(codes, sides, strict=True):
+        places = _used(table_codes, len(texts))
+        # The last one is that of missing values.
+        number_of = np.full(len(texts) + 1, MISSING, np.int64)
+        number_of[places] = [
+            numbers.setdefault(texts[place], len(numbers)) for place in places.tolist()
         ]
-        new_codes.append(number[part])
+        new_codes.append(number_of[table_codes])
     return new_codes, [*numbers]

@@ -131,14 +131,11 @@ class Field:
     latin: bool = False
 
     def __post_init__(self) -> None:
-        for what in ("name", "other"):
-            value = getattr(self, what)
-            if not isinstance(value, str) and not (what == "other" and value is None):
+        for what, value in (("name", self.name), ("other", self.column_of(1))):
+            if not isinstance(value, str):
                 raise TypeError(f"{what} must be the name of a column, not {value!r}")
-        if self.kind is not None and self.kind not in get_args(Kind):
-            raise ValueError(
-                f"kind must be one of {', '.join(get_args(Kind))}, not {self.kind!r}"
-            )
+        self._check_choice("kind", get_args(Kind))
+        self._check_choice("order", get_args(DateOrder))
         self._check_number("points", above=True)
         self._check_number("penalty", above=False)
         if self.unit is not None:
@@ -146,12 +143,16 @@ class Field:
         check_bool("latin", self.latin)
         if self.region is not None:
             check_region(self.region)
-        if self.order is not None and self.order not in get_args(DateOrder):
-            raise ValueError(
-                f"order must be one of {', '.join(get_args(DateOrder))}, not {self.order!r}"
-            )
         self._check_kind("region", ["phone"])
         self._check_kind("order", ["date", "age"])
+
+    def _check_choice(self, what: str, choices: Sequence[str]) -> None:
+        """Raise ValueError unless an attribute is None or one of some choices."""
+        value = getattr(self, what)
+        if value is not None and value not in choices:
+            raise ValueError(
+                f"{what} must be one of {', '.join(choices)}, not {value!r}"
+            )
 
     def _check_number(self, what: str, above: bool) -> None:
         """Raise an error unless an attribute is finite and above 0, or at least 0."""
@@ -247,7 +248,10 @@ def kind_by_dates(
     It is an age if the other table has ages or years, and otherwise a date, so that the run warns
     of values that are no dates.
     """
-    samples = [_frequent(values, counts, FEW_VALUES) for values, counts in tables]
+    samples = [
+        [values[place] for place in _most_frequent(counts, FEW_VALUES)]
+        for values, counts in tables
+    ]
     sides = [written_as(sample) for sample in samples]
     if len(sides) < 2 or sides.count("dates") != 1 or not all(samples):
         return None
@@ -257,12 +261,11 @@ def kind_by_dates(
     return "date" if sides[1 - place] is None else "age"
 
 
-def _frequent(
-    values: Sequence[str], counts: npt.NDArray[np.integer[Any]], most: int
-) -> list[str]:
-    """Return the most frequent values."""
-    order = bands.order((counts.max(initial=0) - counts).astype(np.uint64))[:most]
-    return [values[place] for place in order.tolist()]
+def _most_frequent(counts: npt.NDArray[np.integer[Any]], most: int) -> list[int]:
+    """Return the places of the most frequent values."""
+    fewest_last = (counts.max(initial=0) - counts).astype(np.uint64)
+    places: list[int] = bands.order(fewest_last)[:most].tolist()
+    return places
 
 
 def guess_kind(values: Sequence[str], counts: npt.NDArray[np.integer[Any]]) -> Kind:
@@ -270,32 +273,24 @@ def guess_kind(values: Sequence[str], counts: npt.NDArray[np.integer[Any]]) -> K
 
     The most frequent values decide: dates and numbers with typing errors are rare.
     """
-    order = bands.order((counts.max() - counts).astype(np.uint64))[:KIND_SAMPLE]
-    sample = [values[place] for place in order.tolist()]
-    weights = counts[order] / max(1, counts[order].sum())
+    places = _most_frequent(counts, KIND_SAMPLE)
+    sample = [values[place] for place in places]
+    weights = counts[places] / max(1, counts[places].sum())
 
     def share(amounts: Iterable[float]) -> float:
         return float(np.fromiter(amounts, float, len(sample)) @ weights)
 
-    has_digit = [_DIGIT.search(value) is not None for value in sample]
-    if share(has_digit) >= MOST_PARSED:
-        form = date_forms([sample])[0][0]
-        # Without whole years, some are versions or parts.
-        have_years = share(has_whole_year(value) for value in sample) >= WHOLE_YEARS
-        if (
-            have_years
-            and share(day_of(value, form) is not None for value in sample)
-            >= MOST_PARSED
-        ):
+    if share(map(bool, map(_DIGIT.search, sample))) >= MOST_PARSED:
+        if _are_dates(sample, share):
             return "date"
         is_number = [number_in(value, UNGROUPED) is not None for value in sample]
         numbers = map(str.strip, compress(sample, is_number))
         if share(is_number) >= MOST_PARSED and not all(map(str.isdigit, numbers)):
             return "number"
-    normal = normal_forms(sample)
-    words = share(form.count(" ") + 1 for form in normal)
-    letters = share(map(len, normal))
-    digits = (0 if form.isalpha() else sum(map(str.isdigit, form)) for form in normal)
+    forms = normal_forms(sample)
+    words = share(form.count(" ") + 1 for form in forms)
+    letters = share(map(len, forms))
+    digits = (0 if form.isalpha() else sum(map(str.isdigit, form)) for form in forms)
     if words <= CODE_WORDS and share(digits) > 0.5 * letters:
         return "code"
     rows = int(counts.sum())
@@ -304,3 +299,13 @@ def guess_kind(values: Sequence[str], counts: npt.NDArray[np.integer[Any]]) -> K
     covered = np.cumsum(np.sort(counts)[::-1], dtype=np.int64)
     covering = int(np.searchsorted(covered, MOST_PARSED * rows)) + 1
     return "category" if covering <= min(FEW_VALUES, rows**0.5) else "name"
+
+
+def _are_dates(
+    sample: Sequence[str], share: Callable[[Iterable[float]], float]
+) -> bool:
+    """Return whether most rows have dates; without whole years, some are versions or parts."""
+    form = date_forms([sample])[0][0]
+    if share(map(has_whole_year, sample)) < WHOLE_YEARS:
+        return False
+    return share(day_of(value, form) is not None for value in sample) >= MOST_PARSED

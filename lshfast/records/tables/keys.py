@@ -1,5 +1,4 @@
-"""Columns that number the records, or name them in one table only: they do not show that two
-records are the same.
+"""Columns that number or name the records of one table: they do not show that records are equal.
 
 Equal row numbers of two tables pair records by chance. Equal numbers of books or persons pair the
 right records. The other fields distinguish these cases: if numbers mean something, records with
@@ -11,18 +10,16 @@ s for two tables of 200,000 records.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from lshfast._common.types import Float64Array, Int64Array
+from lshfast._common.types import BoolArray, Float64Array, Int32Array, Int64Array
 from lshfast._common.visible import visible
 from lshfast.records.comparison.overlap import TermVectors
 from lshfast.records.linkage import Linkage
-from lshfast.records.tables.record_table import CodedField, Int32Array
+from lshfast.records.tables.record_table import CodedField, RecordTable, values_at
 from lshfast.shingling import shingle
 
 DIFFERENT = 0.95  # least part of the values of a column that differ
@@ -111,159 +108,149 @@ def keys_left_out(linkage: Linkage, keep: Collection[str] = ()) -> list[LeftOut]
     >>> [str(found) for found in keys_left_out(Linkage(table, None, fields))]
     ['row: row numbers, not compared']
     """
-    suspects = {
-        name: reason
-        for name, coded in linkage.fields.items()
-        if name not in keep and (reason := _suspected(linkage, coded)) is not None
-    }
-    others = [
-        coded
-        for name, coded in linkage.fields.items()
-        if name not in suspects and len(coded.values)
-    ]
-    if not suspects or not others:
+    suspects: dict[str, str] = {}
+    other_fields: list[CodedField] = []
+    for name, coded in linkage.fields.items():
+        kind = None if name in keep else _suspected(linkage, coded)
+        if kind is not None:
+            suspects[name] = kind
+        elif len(coded.values):
+            other_fields.append(coded)
+    if not other_fields:
         return []
-    found = []
+    left_out = []
     for name, kind in suspects.items():
-        coded = linkage.fields[name]
-        if linkage.b is None and kind != CODES:
-            found.append(LeftOut(name, kind))
-            continue
-        alike = _alike(coded, _rows_of(linkage, coded), others)
-        if alike is None:
-            whose = "other record" if linkage.b is None else "record of the other table"
-            found.append(LeftOut(name, f"{kind} that no {whose} has"))
-        elif not alike:
-            found.append(
-                LeftOut(name, f"{kind}; records with equal ones are not alike")
-            )
-    return found
+        reason = kind
+        if linkage.b is not None or kind == CODES:
+            coded = linkage.fields[name]
+            alike = _alike(coded, _rows_of(linkage, coded), other_fields)
+            if alike:
+                continue
+            reason = f"{kind}; records with equal ones are not alike"
+            if alike is None:
+                whose = "record of the other table"
+                if linkage.b is None:
+                    whose = "other record"
+                reason = f"{kind} that no {whose} has"
+        left_out.append(LeftOut(name, reason))
+    return left_out
 
 
 def _suspected(linkage: Linkage, coded: CodedField) -> str | None:
-    """Return what the values of a field are that are nearly all different in each table; None if
-    they may vary.
+    """Return what nearly unique values are in all tables: codes, running or row numbers, or None.
+
+    None stands for values that may vary.
     """
     if coded.kind in ("date", "category"):
         return None
-    kinds = []
-    for side, table in enumerate(
-        (linkage.a,) if linkage.b is None else (linkage.a, linkage.b)
-    ):
-        codes = coded.codes[side]
-        present = codes[codes >= 0]
-        if len(coded.values) < DIFFERENT * len(present):
-            return None
-        counts = np.bincount(present, minlength=len(coded.values))
-        distinct = int(np.count_nonzero(counts))
-        if len(present) < FEWEST_IN_ORDER or distinct < DIFFERENT * len(present):
-            return None
-        kind = _running(coded, codes, np.flatnonzero(counts))
-        if kind is None and len(present) >= FEWEST_ROWS and coded.kind != "number":
-            kind = (
-                CODES
-                if _code_like(table.column(coded.field.column_of(side)), codes)
-                else None
-            )
-        if kind is None:
-            return None
-        kinds.append(kind)
-    return CODES if CODES in kinds else RUNNING if RUNNING in kinds else ROWS
+    kinds = [
+        _kind_of_keys(table, coded, side)
+        for side, table in enumerate((linkage.a, linkage.b))
+        if table is not None
+    ]
+    if None in kinds:
+        return None
+    return max(kinds, key=(ROWS, RUNNING, CODES).index)
+
+
+def _kind_of_keys(table: RecordTable, coded: CodedField, side: int) -> str | None:
+    """Return what the values of one table are if nearly all of them are different, else None."""
+    codes = coded.codes[side]
+    present = codes[codes >= 0]
+    counts = np.bincount(present, minlength=len(coded.values))
+    distinct = np.flatnonzero(counts)
+    if len(present) < FEWEST_IN_ORDER or len(distinct) < DIFFERENT * len(present):
+        return None
+    kind = _running(coded, present, distinct)
+    may_be_codes = len(present) >= FEWEST_ROWS and coded.kind != "number"
+    if kind is None and may_be_codes:
+        column = table.column(coded.field.column_of(side))
+        kind = CODES if _code_like(column, codes) else None
+    return kind
 
 
 def _spread(rows: Int64Array, most: int) -> Int64Array:
     """Return the rows, or `most` of them at equal distances."""
-    return (
-        rows
-        if len(rows) <= most
-        else rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
-    )
+    if len(rows) <= most:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
 
 
-def _running(coded: CodedField, codes: Int32Array, used: Int64Array) -> str | None:
+def _running(
+    coded: CodedField, present: Int32Array, distinct: Int64Array
+) -> str | None:
     """Return what running numbers the used values of one table are; None for other values."""
-    present = codes[codes >= 0]
     kind, in_order = _numbers(coded, present[:SAMPLE_VALUES])
-    if (
-        in_order is not None
-        and in_order[0] in (0, 1)
-        and (np.diff(in_order) == 1).all()
-    ):
+    if len(in_order) and in_order[0] in (0, 1) and (np.diff(in_order) == 1).all():
         return kind
-    if len(used) < FEWEST_RUNNING:
+    if len(distinct) < FEWEST_RUNNING:
         return None
-    kind, numbers = _numbers(coded, _spread(used, SAMPLE_VALUES))
-    if numbers is None:
+    kind, numbers = _numbers(coded, _spread(distinct, SAMPLE_VALUES))
+    if not len(numbers):
         return None
     low, high = np.quantile(numbers, [TRIMMED, 1 - TRIMMED])
-    dense = len(used) * (1 - 2 * TRIMMED) >= DENSE * (high - low + 1)
-    return kind if dense else None
+    is_dense = len(distinct) * (1 - 2 * TRIMMED) >= DENSE * (high - low + 1)
+    return kind if is_dense else None
 
 
 def _numbers(
     coded: CodedField, codes: Int64Array | Int32Array
-) -> tuple[str, Float64Array | None]:
-    """Return the integers of values that differ in an integer only, such as A001 and A002; None for
-    other values.
+) -> tuple[str, Float64Array]:
+    """Return the integers of values that differ in an integer only, such as A001 and A002.
+
+    There are none for other values.
     """
     if coded.numbers is not None:
         numbers = coded.numbers[codes]
-        return ROWS, numbers if (numbers == np.floor(numbers)).all() else None
-    values = [
-        value for code in codes.tolist() if len(value := coded.values[code]) <= LONGEST
-    ]
-    matches = [found for value in values if (found := _RUNNING.fullmatch(value))]
-    around = Counter((found[1], found[3]) for found in matches)
-    if not around:
-        return RUNNING, None
-    common, count = around.most_common(1)[0]
-    if count < (1 - TRIMMED) * len(codes):
-        return RUNNING, None
-    numbers = np.array(
-        [int(found[2]) for found in matches if (found[1], found[3]) == common],
-        np.float64,
-    )
-    return RUNNING if any(common) else ROWS, numbers
+        return ROWS, numbers if (numbers == np.floor(numbers)).all() else numbers[:0]
+    numbers_around: dict[tuple[str, str], list[int]] = {}
+    for code in codes.tolist():
+        match = _RUNNING.fullmatch(coded.values[code][: LONGEST + 1])
+        if match is not None and len(match[0]) <= LONGEST:
+            numbers_around.setdefault((match[1], match[3]), []).append(int(match[2]))
+    around = max(numbers_around, key=lambda key: len(numbers_around[key]), default=None)
+    if around is None or len(numbers_around[around]) < (1 - TRIMMED) * len(codes):
+        return RUNNING, np.zeros(0)
+    numbers = np.array(numbers_around[around], np.float64)
+    return RUNNING if any(around) else ROWS, numbers
 
 
 def _code_like(column: Sequence[object], codes: Int32Array) -> bool:
-    """Return whether nearly all values, as they were read, are single words of ASCII that have a
-    digit.
-    """
+    """Return whether nearly all values, as read, are single words of ASCII with a digit."""
     rows = _spread(np.flatnonzero(codes >= 0), SAMPLE_VALUES // 4)
-    texts = [
-        str(getattr(value, "as_py", lambda value=value: value)()).strip()
-        for value in (column[r] for r in rows)
-    ]
+    texts = [str(value).strip() for value in values_at(column, rows)]
     short = [text for text in texts if len(text) <= LONGEST and text.isascii()]
     good = sum(len(text.split()) == 1 and any(map(str.isdigit, text)) for text in short)
     return good >= CODE_LIKE * len(texts)
 
 
 def _rows_of(linkage: Linkage, coded: CodedField) -> tuple[Int64Array, Int64Array]:
-    """Return for each value a row of each table that has it, -1 for none; of one table, the last
-    and the first row.
+    """Return for each value a row of each table that has it, -1 for none.
+
+    Of one table, these are the last and the first row.
     """
     codes, second = coded.codes
     if linkage.b is not None:
         return _last_rows(coded, codes), _last_rows(coded, second)
-    first = _last_rows(coded, codes[::-1])
-    return _last_rows(coded, codes), np.where(first < 0, first, len(codes) - 1 - first)
+    from_end = _last_rows(coded, codes[::-1])
+    first = np.where(from_end < 0, -1, len(codes) - 1 - from_end)
+    return _last_rows(coded, codes), first
 
 
 def _last_rows(coded: CodedField, codes: Int32Array) -> Int64Array:
     """Return for each value the last row that has it; -1 for none."""
-    found = np.full(len(coded.values), -1, np.int64)
+    last_rows = np.full(len(coded.values), -1, np.int64)
     rows = np.flatnonzero(codes >= 0)
-    found[codes[rows]] = rows
-    return found
+    last_rows[codes[rows]] = rows
+    return last_rows
 
 
 def _alike(
-    coded: CodedField, rows: tuple[Int64Array, Int64Array], others: Sequence[CodedField]
+    coded: CodedField,
+    rows: tuple[Int64Array, Int64Array],
+    other_fields: Sequence[CodedField],
 ) -> bool | None:
-    """Return whether records with equal values are more alike in other fields than those with
-    neighbouring values.
+    """Return whether records with equal values are more alike in other fields than neighbours.
 
     None if no two records have equal values.
     """
@@ -279,82 +266,73 @@ def _alike(
         order = _ordered(coded, np.flatnonzero(equal))
         places = np.arange(len(order), dtype=np.int64)
     places = _spread(places, SAMPLE_PAIRS)
-    near = places[:, None] + np.array(NEIGHBOURS, np.int64)
-    inside = (near >= 0) & (near < len(order))
-    if not inside.any():
-        return True
+    neighbours = places[:, None] + np.array(NEIGHBOURS, np.int64)
+    inside = (neighbours >= 0) & (neighbours < len(order))
+    repeats = inside.sum(axis=1)
     i = first[order[places]]
     j = second[order[places]]
-    control = np.repeat(i, inside.sum(axis=1)), second[order[near[inside]]]
-    comparable = _comparable(others, i, j)
-    if not comparable.any():
-        return True
+    control_i = np.repeat(i, repeats)
+    control_j = second[order[neighbours[inside]]]
+    comparable = _comparable(other_fields, i, j)
     if not comparable.all():
+        is_control = np.repeat(comparable, repeats)
+        is_control &= _comparable(other_fields, control_i, control_j)
         i = i[comparable]
         j = j[comparable]
-        kept = np.repeat(comparable, inside.sum(axis=1)) & _comparable(others, *control)
-        control = control[0][kept], control[1][kept]
-        if not kept.any():
-            return True
-    found = _similarities(others, np.append(i, control[0]), np.append(j, control[1]))
-    same = found[: len(i)]
-    rest = np.sort(found[len(i) :])
-    below = np.searchsorted(rest, same, side="left") + np.searchsorted(
-        rest, same, side="right"
+        control_i = control_i[is_control]
+        control_j = control_j[is_control]
+    if not len(control_i):
+        return True
+    similarities = _similarities(
+        other_fields, np.append(i, control_i), np.append(j, control_j)
     )
+    same, control = np.split(similarities, [len(i)])
+    control.sort()
+    below = np.searchsorted(control, same, side="left")
+    below += np.searchsorted(control, same, side="right")
     margin = max(ALIKE - 0.5, ERRORS / (12 * len(i)) ** 0.5)
-    return bool(below.mean() >= 2 * len(rest) * (0.5 + margin))
+    return bool(below.mean() >= 2 * len(control) * (0.5 + margin))
 
 
 def _comparable(
     fields: Sequence[CodedField], i: Int64Array, j: Int64Array
-) -> npt.NDArray[np.bool_]:
-    """Return which pairs of records have a value of the same field; others are neither alike nor
-    different.
-    """
-    found = np.zeros(len(i), bool)
-    for own in fields:
-        found |= (own.codes[0][i] >= 0) & (own.codes[1][j] >= 0)
-    return found
+) -> BoolArray:
+    """Return which pairs of records have values of the same field; only they can be alike."""
+    comparable = np.zeros(len(i), bool)
+    for field in fields:
+        comparable |= np.minimum(*field.codes_of(i, j)) >= 0
+    return comparable
 
 
 def _ordered(coded: CodedField, codes: Int64Array) -> Int64Array:
     """Return the values in the order of their strings; of many values, those of one range."""
-    chosen = codes.tolist()
     values = coded.values
-    if len(chosen) > MOST_SORTED:
+    ordered_codes = codes.tolist()
+    if len(codes) > MOST_SORTED:
         sample = sorted(values[code] for code in _spread(codes, SAMPLE_VALUES).tolist())
-        low = sample[len(sample) // 4]
-        high = sample[
-            len(sample) // 4 + SAMPLE_VALUES * MOST_SORTED // (2 * len(codes))
-        ]
-        chosen = [code for code in chosen if low <= values[code] <= high]
-    return np.array(sorted(chosen, key=values.__getitem__), np.int64)
+        start = len(sample) // 4
+        low = sample[start]
+        high = sample[start + SAMPLE_VALUES * MOST_SORTED // (2 * len(codes))]
+        ordered_codes = [code for code in ordered_codes if low <= values[code] <= high]
+    return np.array(sorted(ordered_codes, key=values.__getitem__), np.int64)
 
 
 def _similarities(
     fields: Sequence[CodedField], i: Int64Array, j: Int64Array
 ) -> Float64Array:
-    """Return the cosines of the character trigrams of all fields of pairs of records; rare trigrams
-    weigh more.
-    """
-    rows, places = zip(
-        *(np.unique(own, return_inverse=True) for own in (i, j)), strict=True
-    )
-    texts = [
-        text for side, own in enumerate(rows) for text in _texts(fields, side, own)
-    ]
+    """Return the cosines of the character trigrams of all fields of pairs of records."""
+    rows_a, places_a = np.unique(i, return_inverse=True)
+    rows_b, places_b = np.unique(j, return_inverse=True)
+    texts = [*_texts(fields, 0, rows_a), *_texts(fields, 1, rows_b)]
     vectors = TermVectors(shingle(texts, "char", 3), np.ones(len(texts), np.int64), 1)
-    return vectors.cosines(places[0], len(rows[0]) + places[1]).astype(np.float64)
+    return vectors.cosines(places_a, len(rows_a) + places_b).astype(np.float64)
 
 
 def _texts(fields: Sequence[CodedField], side: int, rows: Int64Array) -> list[str]:
     """Return the beginnings of all values of some records."""
-    columns = [
-        [
-            f" {field.values[code][:COMPARED]} " if code >= 0 else ""
-            for code in field.codes[side][rows].tolist()
-        ]
-        for field in fields
-    ]
-    return ["".join(values) for values in zip(*columns, strict=True)]
+    texts = [""] * len(rows)
+    for field in fields:
+        for place, code in enumerate(field.codes[side][rows].tolist()):
+            if code >= 0:
+                texts[place] += f" {field.values[code][:COMPARED]} "
+    return texts

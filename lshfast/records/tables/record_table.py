@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import compress
+from itertools import compress, count
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from lshfast._common.arrow_columns import objects_of
 from lshfast._common.nearest import no_column
 from lshfast._common.types import Float64Array, Int64Array
 from lshfast._common.visible import visible
+from lshfast.records.comparison.overlap import distinct_counts
 from lshfast.records.tables.distinct_values import MISSING as MISSING
 from lshfast.records.tables.distinct_values import Int32Array as Int32Array
 from lshfast.records.tables.distinct_values import as_text as as_text
@@ -158,9 +159,50 @@ class RecordTable:
         return ids
 
 
+class RecordIds:
+    """The rows of a table by their ids.
+
+    A string is also the id that is written so, such as "7" for the integer 7, and may begin with
+    the apostrophe that keeps a spreadsheet from running it as a formula.
+
+    Examples
+    --------
+    >>> from lshfast.records import RecordTable
+    >>> from lshfast.records.tables.record_table import RecordIds
+    >>> ids = RecordIds(RecordTable({"id": [5, 7], "name": ["Ann", "Bob"]}, "id"))
+    >>> ids.row_of(7), ids.row_of("7")
+    (1, 1)
+    """
+
+    def __init__(self, table: RecordTable) -> None:
+        self._table_name = table.name
+        self._rows = {key: row for row, key in enumerate(table.ids)}
+        self._written: dict[str, int] = {}
+        for key, row in self._rows.items():
+            self._written.setdefault(str(key), row)
+
+    def row_of(self, key: Any) -> int:
+        """Return the row of an id; raise ValueError if no record has it."""
+        row = self._rows.get(key)
+        if row is None and isinstance(key, str):
+            row = self._written.get(key, self._written.get(key.removeprefix("'")))
+        if row is None:
+            raise ValueError(
+                visible(f"{self._table_name}: no record has the id {key!r}")
+            )
+        return row
+
+
 def plain_value(value: Any) -> Any:
     """Return a value of a column as a Python object."""
     return value.as_py() if hasattr(value, "as_py") else value
+
+
+def values_at(column: Any, rows: Int64Array) -> list[Any]:
+    """Return the values of a column in some rows as Python objects."""
+    if hasattr(column, "to_pylist"):  # an array of pyarrow
+        return list(column.take(rows).to_pylist())
+    return [plain_value(column[row]) for row in rows.tolist()]
 
 
 def _stripped(value: Any) -> Any:
@@ -218,6 +260,16 @@ class CodedField:
         return self.codes[0][i], self.codes[1][j]
 
     @property
+    def table_codes(self) -> tuple[Int32Array, ...]:
+        """The codes of each table, once if there is one."""
+        return self.codes[:1] if self.codes[0] is self.codes[1] else self.codes
+
+    @property
+    def counts(self) -> Int64Array:
+        """The rows that have each value."""
+        return distinct_counts(self.table_codes, len(self.values))
+
+    @property
     def present(self) -> tuple[float, float]:
         """The parts of the rows of the two tables that have a value."""
         first, second = (
@@ -255,14 +307,14 @@ def as_written(coded: CodedField, a: RecordTable, b: RecordTable | None) -> Code
     )
 
 
-def part_changed(written: CodedField, coded: CodedField) -> float:
+def part_changed(written_field: CodedField, coded: CodedField) -> float:
     """Return the share of the rows of two tables whose value differs from its normal form."""
-    codes = np.concatenate(written.codes)
+    codes = np.concatenate(written_field.codes)
     forms = np.concatenate(coded.codes)
     present = codes >= 0
-    form_of = np.full(len(written.values), MISSING, np.int64)
+    form_of = np.full(len(written_field.values), MISSING, np.int64)
     form_of[codes[present]] = forms[present]
-    pairs = zip(written.values, form_of.tolist(), strict=True)
+    pairs = zip(written_field.values, form_of.tolist(), strict=True)
     changed = np.fromiter(
         (form >= 0 and text != coded.values[form] for text, form in pairs),
         bool,
@@ -282,94 +334,129 @@ def code_field(
 
     `elsewhere` has values that stand for missing ones in other fields.
     """
-    codes, strings = written_values(field, a, b)
-    has_text = np.fromiter(map(len, strings), np.int64, len(strings)) > 0
-    has_text &= ~np.fromiter(map(str.isspace, strings), bool, len(strings))
-    objects = np.fromiter(strings, object, len(strings))
-    rows = [np.bincount(part + 1, minlength=len(strings) + 1)[1:] for part in codes]
-    counts = np.sum(rows, axis=0)
+    column = _WrittenColumn(field, a, b)
     stated = missing.values_of({field.name, field.column_of(1)})
-    marked = are_given(strings, stated) & has_text
-    used = np.flatnonzero(has_text & ~marked & (counts > 0))
+    column.is_marker |= are_given(column.strings, stated)
     doubtful: tuple[str, ...] = ()
     if missing.recognised:
-        words = marked_words(objects[used].tolist(), counts[used], elsewhere)
-        marked[used[words.sure]] = True
-        doubtful = tuple(objects[used[words.doubtful]].tolist())
-        used = used[~words.sure]
+        doubtful = column.mark_words(elsewhere)
     if field.kind is None:
-        field = replace(field, kind=_guessed_kind(objects, used, rows))
+        field = replace(field, kind=column.guessed_kind())
     if missing.recognised:
-        is_marker = marked_digits(str(field.kind), objects[used].tolist(), counts[used])
-        marked[used[is_marker]] = True
-    readable = has_text & ~marked
-    readers = readers_of(field, _readable_columns(field, objects, rows, readable))
-    used_by = [np.flatnonzero(table_rows * readable) for table_rows in rows]
-    values, places = _distinct(objects, [reader for reader, _ in readers], used_by)
-    value_codes = [
-        np.append(table_places, MISSING).astype(np.int32)[part]
-        for table_places, part in zip(places, codes, strict=True)
-    ]
-    refused = [
-        table_rows * readable * (table_places == MISSING)
-        for table_rows, table_places in zip(rows, places, strict=True)
-    ]
-    refused_strings = np.flatnonzero(np.sum(refused, axis=0))
-    markers = [
-        Marker(strings[place], tuple(int(table_rows[place]) for table_rows in rows))
-        for place in np.flatnonzero(marked)
-    ]
-    coded = CodedField(
-        field,
-        (value_codes[0], value_codes[-1]),
-        values,
-        numbers_of(field, values),
-        (int(refused[0].sum()), int(refused[-1].sum())),
-        tuple(note for _, note in readers),
-        tuple(sorted(markers, key=_fewest_last)),
-        tuple(strings[place] for place in refused_strings[:EXAMPLES]),
-        doubtful,
-    )
-    dropped = np.zeros(len(values), bool)
+        column.mark_digits(str(field.kind))
+    readers = readers_of(field, column.readable_texts(field.kind))
+    coded = column.coded(field, readers, doubtful)
+    dropped = np.zeros(len(coded.values), bool)
     if stated:
         forms = {form for reader, _ in readers for form in reader([*stated])}
-        dropped = np.fromiter((value in forms for value in values), bool, len(values))
-    if missing.recognised and coded.numbers is not None and len(values):
-        frequency = sum(
-            np.bincount(part[part >= 0], minlength=len(values)) for part in value_codes
-        )
-        dropped |= marked_numbers(coded.kind, coded.numbers, np.asarray(frequency))
+        dropped |= [value in forms for value in coded.values]
+    if missing.recognised and coded.numbers is not None and len(coded.values):
+        dropped |= marked_numbers(coded.kind, coded.numbers, coded.counts)
     return without_values(coded, dropped, a, b)
 
 
-def _guessed_kind(
-    objects: npt.NDArray[Any], used: Int64Array, rows: Sequence[npt.NDArray[Any]]
-) -> Kind:
-    """Guess the kind of a field from its strings and the rows of each table that have them."""
-    columns = []
-    for table_rows in rows:
-        places = used[table_rows[used] > 0]
-        columns.append((objects[places].tolist(), table_rows[places]))
-    kind = kind_by_dates(columns)
-    if kind is not None:
+class _WrittenColumn:
+    """The distinct strings of a field.
+
+    Attributes
+    ----------
+    strings : list of str
+    rows : list of ndarray of int64, shape (strings,)
+        For each table, how many rows have each string.
+    is_marker : ndarray of bool, shape (strings,)
+        Which strings stand for a missing value, besides blank ones.
+    """
+
+    def __init__(self, field: Field, a: RecordTable, b: RecordTable | None) -> None:
+        self._codes, self.strings = written_values(field, a, b)
+        size = len(self.strings)
+        self._objects = np.fromiter(self.strings, object, size)
+        self._has_text = np.fromiter(map(bool, map(str.strip, self.strings)), bool)
+        self.rows = [
+            np.bincount(codes + 1, minlength=size + 1)[1:] for codes in self._codes
+        ]
+        self._counts = np.sum(self.rows, axis=0)
+        self.is_marker = np.zeros(size, bool)
+
+    @property
+    def _readable(self) -> npt.NDArray[np.bool_]:
+        return self._has_text & ~self.is_marker
+
+    def _used(self) -> tuple[Int64Array, list[str], npt.NDArray[Any]]:
+        """Return the places of the strings that are read, the strings, and their rows."""
+        places = np.flatnonzero(self._readable & (self._counts > 0))
+        return places, self._objects[places].tolist(), self._counts[places]
+
+    def mark_words(self, elsewhere: Collection[str]) -> tuple[str, ...]:
+        """Mark words for a missing value; return those that are if another field has them."""
+        places, texts, counts = self._used()
+        words = marked_words(texts, counts, elsewhere)
+        self.is_marker[places[words.sure]] = True
+        return tuple(texts[place] for place in words.doubtful.tolist())
+
+    def mark_digits(self, kind: str) -> None:
+        """Mark digits for a missing value."""
+        places, texts, counts = self._used()
+        self.is_marker[places[marked_digits(kind, texts, counts)]] = True
+
+    def guessed_kind(self) -> Kind:
+        """Return the kind of the values, by those that are not marked."""
+        places, texts, counts = self._used()
+        tables = []
+        for rows in self.rows:
+            places_of_table = places[rows[places] > 0]
+            tables.append(
+                (self._objects[places_of_table].tolist(), rows[places_of_table])
+            )
+        kind = kind_by_dates(tables)
+        if kind is None:
+            kind = guess_kind(texts, counts) if texts else "category"
         return kind
-    counts = np.sum(rows, axis=0)
-    return guess_kind(objects[used].tolist(), counts[used]) if len(used) else "category"
 
+    def readable_texts(self, kind: Kind | None) -> list[list[str]]:
+        """Return the strings of each table that are read; of ages, each as often as it occurs."""
+        texts_of_tables = []
+        for rows in self.rows:
+            places = np.flatnonzero(rows * self._readable)
+            times = rows[places] if kind == "age" else 1
+            texts_of_tables.append(np.repeat(self._objects[places], times).tolist())
+        return texts_of_tables
 
-def _readable_columns(
-    field: Field,
-    objects: npt.NDArray[Any],
-    rows: Sequence[npt.NDArray[Any]],
-    readable: npt.NDArray[np.bool_],
-) -> list[list[str]]:
-    """Return the distinct strings of each table; of ages, each as often as it occurs."""
-    columns = []
-    for table_rows in rows:
-        used = np.flatnonzero(table_rows * readable)
-        times = table_rows[used] if field.kind == "age" else 1
-        columns.append(np.repeat(objects[used], times).tolist())
-    return columns
+    def coded(
+        self,
+        field: Field,
+        readers: Sequence[tuple[Reader, str]],
+        doubtful: tuple[str, ...],
+    ) -> CodedField:
+        """Return the field with the normal forms that readers give, and their notes."""
+        rows_read = [rows * self._readable for rows in self.rows]
+        places_read = list(map(np.flatnonzero, rows_read))
+        reader_of_table = [reader for reader, _ in readers]
+        values, places = _distinct(self._objects, reader_of_table, places_read)
+        codes = []
+        refused = []
+        for table_codes, rows, value_of in zip(
+            self._codes, rows_read, places, strict=True
+        ):
+            codes.append(np.append(value_of, MISSING).astype(np.int32)[table_codes])
+            refused.append(rows * (value_of == MISSING))
+        examples = np.flatnonzero(np.sum(refused, axis=0))[:EXAMPLES]
+        marked = np.flatnonzero(self.is_marker & self._has_text).tolist()
+        markers = [
+            Marker(self.strings[place], tuple(int(rows[place]) for rows in self.rows))
+            for place in marked
+        ]
+        return CodedField(
+            field,
+            (codes[0], codes[-1]),
+            values,
+            numbers_of(field, values),
+            (int(refused[0].sum()), int(refused[-1].sum())),
+            tuple(note for _, note in readers),
+            tuple(sorted(markers, key=_fewest_last)),
+            tuple(self.strings[place] for place in examples.tolist()),
+            doubtful,
+        )
 
 
 def _fewest_last(marker: Marker) -> int:
@@ -385,26 +472,21 @@ def without_values(
     """Return a field of which some values count as missing and become markers."""
     if not dropped.any():
         return coded
-    tables = [a] if b is None else [a, b]
-    parts = coded.codes[: len(tables)]
     markers = list(coded.markers)
     for code in np.flatnonzero(dropped).tolist():
-        places = [np.flatnonzero(part == code) for part in parts]
-        side = next(side for side, rows in enumerate(places) if len(rows))
-        value = tables[side].column(coded.field.column_of(side))[int(places[side][0])]
+        places = [np.flatnonzero(codes == code) for codes in coded.table_codes]
+        table, side = (a, 0) if b is None or len(places[0]) else (b, 1)
+        value = table.column(coded.field.column_of(side))[int(places[side][0])]
         markers.append(Marker(as_text(plain_value(value)), tuple(map(len, places))))
     new_codes = np.where(dropped, MISSING, np.cumsum(~dropped, dtype=np.int64) - 1)
     new_codes = np.append(new_codes, MISSING).astype(np.int32)
-    codes = [new_codes[part] for part in parts]
-    numbers = None if coded.numbers is None else coded.numbers[~dropped]
-    values = [*compress(coded.values, (~dropped).tolist())]
-    markers.sort(key=_fewest_last)
+    codes = [new_codes[table_codes] for table_codes in coded.table_codes]
     return replace(
         coded,
         codes=(codes[0], codes[-1]),
-        values=values,
-        numbers=numbers,
-        markers=tuple(markers),
+        values=[*compress(coded.values, (~dropped).tolist())],
+        numbers=None if coded.numbers is None else coded.numbers[~dropped],
+        markers=tuple(sorted(markers, key=_fewest_last)),
     )
 
 
@@ -412,28 +494,21 @@ def _distinct(
     strings: npt.NDArray[Any], readers: Sequence[Reader], used_by: Sequence[Int64Array]
 ) -> tuple[list[str], list[Int64Array]]:
     """Return the distinct normal forms, and for each table the place of each string's form."""
-    places: dict[str, int] = {}
+    codes: dict[str, int] = {"": MISSING}
     places_by_reader = {}
     for reader in dict.fromkeys(readers):
-        used_by_reader = [
-            used
-            for used, other in zip(used_by, readers, strict=True)
-            if other == reader
-        ]
         is_used = np.zeros(len(strings), bool)
-        is_used[np.concatenate(used_by_reader)] = True
-        used = np.flatnonzero(is_used)
-        forms = reader(strings[used].tolist())
-        place_of_string = np.full(len(strings), MISSING, np.int64)
-        places_by_reader[reader] = place_of_string
-        distinct_forms = dict.fromkeys(forms)
-        are_distinct = len(distinct_forms) == len(forms) and "" not in distinct_forms
-        if are_distinct and len(used_by_reader) == len(readers):  # in their order
-            place_of_string[used] = np.arange(len(used), dtype=np.int64)
-            return forms, [place_of_string] * len(readers)
-        new_forms = [form for form in distinct_forms if form and form not in places]
-        new_places = range(len(places), len(places) + len(new_forms))
-        places.update(zip(new_forms, new_places, strict=True))
-        number = {**places, "": MISSING}.__getitem__
-        place_of_string[used] = np.fromiter(map(number, forms), np.int64, len(used))
-    return [*places], [places_by_reader[reader] for reader in readers]
+        for places, other in zip(used_by, readers, strict=True):
+            if other == reader:
+                is_used[places] = True
+        used_places = np.flatnonzero(is_used)
+        forms = reader(strings[used_places].tolist())
+        new_forms = [form for form in dict.fromkeys(forms) if form not in codes]
+        codes.update(zip(new_forms, count(len(codes) - 1)))
+        value_of = np.full(len(strings), MISSING, np.int64)
+        value_of[used_places] = np.fromiter(
+            map(codes.__getitem__, forms), np.int64, len(used_places)
+        )
+        places_by_reader[reader] = value_of
+    del codes[""]
+    return [*codes], [places_by_reader[reader] for reader in readers]

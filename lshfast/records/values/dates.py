@@ -124,8 +124,10 @@ def digits_of(forms: Sequence[str]) -> tuple[Int64Array, Int64Array, Int64Array]
     >>> [part.tolist() for part in digits_of(["20240229", "19991231"])]
     [[2024, 1999], [2, 12], [29, 31]]
     """
-    joined = "".join([form or "0" * 8 for form in forms]).encode("ascii")
-    digits = np.frombuffer(joined, np.uint8).reshape(-1, 8).astype(np.int64) - ord("0")
+    characters = "".join([form or "0" * 8 for form in forms]).encode("ascii")
+    digits = np.frombuffer(characters, np.uint8).reshape(-1, 8).astype(np.int64) - ord(
+        "0"
+    )
     year, month, day = np.split(digits, [4, 6], axis=1)
     return year @ THOUSANDS, month @ THOUSANDS[2:], day @ THOUSANDS[2:]
 
@@ -141,14 +143,10 @@ def days_of(forms: Sequence[str]) -> Int64Array:
     year, month, day = digits_of(forms)
     months = (12 * (year - 1970) + month - 1).astype("datetime64[M]")
     days = months.astype("datetime64[D]") + (day - 1)
-    good = (
-        (month >= 1)
-        & (month <= 12)
-        & (day >= 1)
-        & (days.astype("datetime64[M]") == months)
-    )
-    good &= (year >= FIRST_YEAR) & (year <= LAST_YEAR)
-    return np.where(good, days.astype(np.int64) + date(1970, 1, 1).toordinal(), 0)
+    is_date = (month >= 1) & (month <= 12) & (day >= 1)
+    is_date &= days.astype("datetime64[M]") == months
+    is_date &= (year >= FIRST_YEAR) & (year <= LAST_YEAR)
+    return np.where(is_date, days.astype(np.int64) + date(1970, 1, 1).toordinal(), 0)
 
 
 def has_whole_year(text: str) -> bool:
@@ -164,11 +162,8 @@ def _numbers(text: str) -> tuple[str, str, str] | None:
     first, separator, second, other_separator, third, _ = match.groups()
     if len(first) == 4 or len(third) == 4:
         return first, second, third
-    if (
-        max(len(first), len(third)) > 2
-        or separator != other_separator
-        or separator == " "
-    ):
+    is_short = max(len(first), len(third)) <= 2
+    if not is_short or separator != other_separator or separator == " ":
         return None
     if separator == "." and len(first + second + third) < 6:
         return None
@@ -184,8 +179,7 @@ def _in_order(numbers: Sequence[str], order: DateOrder, latest: int) -> int | No
 
 def _named_day(parts: NamedDate, latest: int) -> int | None:
     """Return the day of a date with the name of a month."""
-    day = parts.first
-    year = parts.second
+    day, year = parts.first, parts.second
     if parts.year_first:
         day, year = year, day
     return _day(_whole_year(year, latest), parts.month, int(day))
@@ -206,60 +200,61 @@ def _day(year: int, month: int, day: int) -> int | None:
         return None
 
 
-class _ColumnDates(NamedTuple):
+class _ColumnDates:
     """The dates of a column: of three numbers, and with the name of a month.
 
-    `has_short_years` says whether a good part of all dates have years of two digits.
+    Attributes
+    ----------
+    years : list of int
+        The years of four digits.
+    has_short_years : bool
+        Whether a good part of all dates have years of two digits.
+    ordered : list of tuple of str
+        The dates that an order reads: without those that begin with a year of four digits.
+    named : list of NamedDate
     """
 
-    numbers: list[tuple[str, str, str]]
-    named: list[NamedDate]
-    has_short_years: bool
-
-    @classmethod
-    def of(cls, texts: Sequence[str]) -> _ColumnDates:
-        numbers = []
-        named = []
-        for text in texts:
-            if text.isdigit():
-                continue
-            parts = _numbers(text)
-            if parts is not None:
-                numbers.append(parts)
-                continue
-            date_with_name = named_date(text)
-            if date_with_name is not None:
-                named.append(date_with_name)
-        short = sum(map(_is_short, numbers)) + sum(parts.is_short for parts in named)
-        if not short:
-            return cls(numbers, named, False)
-        compact = sum(_COMPACT.fullmatch(text) is not None for text in texts)
-        dates = len(numbers) + len(named) + compact
-        return cls(numbers, named, short >= SHORT_YEARS * dates)
-
-    @property
-    def years(self) -> list[int]:
-        """The years of four digits."""
-        ends = [number for parts in self.numbers for number in (parts[0], parts[2])]
-        ends += [
-            number for parts in self.named for number in (parts.first, parts.second)
+    def __init__(self, texts: Sequence[str]) -> None:
+        numbers, self.named = _dates_in(texts)
+        short = sum(map(_is_short, numbers)) + sum(date.is_short for date in self.named)
+        self.has_short_years = False
+        if short:
+            compact = sum(_COMPACT.fullmatch(text) is not None for text in texts)
+            dates = len(numbers) + len(self.named) + compact
+            self.has_short_years = short >= SHORT_YEARS * dates
+        self.ordered = [
+            parts
+            for parts in numbers
+            if len(parts[0]) != 4 and (self.has_short_years or not _is_short(parts))
         ]
-        return [int(number) for number in ends if len(number) == 4]
+        ends = [end for first, _, last in numbers for end in (first, last)]
+        ends += [end for date in self.named for end in (date.first, date.second)]
+        self.years = [int(end) for end in ends if len(end) == 4]
 
-    @property
-    def ordered(self) -> list[tuple[str, str, str]]:
-        """The dates that an order reads: without those that begin with a year of four digits."""
-        return [
-            numbers
-            for numbers in self.numbers
-            if len(numbers[0]) != 4 and (self.has_short_years or not _is_short(numbers))
-        ]
+
+def _dates_in(
+    texts: Sequence[str],
+) -> tuple[list[tuple[str, str, str]], list[NamedDate]]:
+    """Return the dates of three numbers, and those with the name of a month."""
+    numbers = []
+    named_dates = []
+    for text in texts:
+        if text.isdigit():
+            continue
+        parts = _numbers(text)
+        if parts is not None:
+            numbers.append(parts)
+            continue
+        date_with_name = named_date(text)
+        if date_with_name is not None:
+            named_dates.append(date_with_name)
+    return numbers, named_dates
 
 
 class _Evidence(NamedTuple):
-    """How many dates of a column can be read in each order, and the orders of most of them."""
+    """How many dates of a column the best orders read, and these orders."""
 
-    counts: dict[DateOrder, int]
+    most: int
     best: list[DateOrder]
 
 
@@ -292,30 +287,47 @@ def date_forms(
     mdy 'read as month, day, year'
     mdy ''
     """
-    dates = [_ColumnDates.of([text.strip() for text in texts]) for texts in columns]
-    years = sorted(year for column in dates for year in column.years)
-    latest = (
-        years[round(TYPED * (len(years) - 1))] if len(years) >= LEAST_YEARS else LATEST
-    )
+    dates = [_ColumnDates([text.strip() for text in texts]) for texts in columns]
+    latest = _latest_year([year for column in dates for year in column.years])
     evidence = [_evidence(column.ordered, latest) for column in dates]
     decided = next((best[0] for _, best in evidence if len(best) == 1), None)
     forms = []
-    for column, (counts, best) in zip(dates, evidence, strict=True):
-        follows = decided in best
-        chosen = order or (decided if decided is not None and follows else best[0])
-        notes = []
-        if column.ordered:
-            note = f"read as {NAMES[chosen]}"
-            if order is None and len(best) > 1 and counts[best[0]]:
-                reason = "as in the other table" if follows else "which no date decides"
-                alternatives = " or ".join(other for other in best if other != chosen)
-                note += f", {reason}; order={alternatives} reads it otherwise"
-            notes.append(note)
-        if column.has_short_years and (column.ordered or column.named):
-            notes.append(f"years of two digits are {latest - 99} to {latest}")
-        form = DateForm(chosen, order is not None, latest, column.has_short_years)
-        forms.append((form, "; ".join(notes)))
+    for column, (most, best) in zip(dates, evidence, strict=True):
+        order_read = order or (decided if decided in best else best[0])
+        form = DateForm(order_read, order is not None, latest, column.has_short_years)
+        is_open = order is None and most > 0
+        alternatives = [other for other in best if is_open and other != order_read]
+        forms.append((form, _note(form, column, alternatives, decided in best)))
     return forms
+
+
+def _latest_year(years: Sequence[int]) -> int:
+    """Return the latest year of two digits, from years of four digits."""
+    if len(years) < LEAST_YEARS:
+        return LATEST
+    return sorted(years)[round(TYPED * (len(years) - 1))]
+
+
+def _note(
+    form: DateForm,
+    column: _ColumnDates,
+    alternatives: Sequence[DateOrder],
+    follows: bool,
+) -> str:
+    """Return how dates are read, and the orders that read as many of them.
+
+    `follows` says whether the order is that of the other table.
+    """
+    notes = []
+    if column.ordered:
+        note = f"read as {NAMES[form.order]}"
+        if alternatives:
+            reason = "as in the other table" if follows else "which no date decides"
+            note += f", {reason}; order={' or '.join(alternatives)} reads it otherwise"
+        notes.append(note)
+    if form.short and (column.ordered or column.named):
+        notes.append(f"years of two digits are {form.latest - 99} to {form.latest}")
+    return "; ".join(notes)
 
 
 def _is_short(numbers: Sequence[str]) -> bool:
@@ -328,4 +340,4 @@ def _evidence(dates: Sequence[Sequence[str]], latest: int) -> _Evidence:
         for order in PLACES
     }
     most = max(counts.values())
-    return _Evidence(counts, [order for order in PLACES if counts[order] == most])
+    return _Evidence(most, [order for order in PLACES if counts[order] == most])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from functools import cache, partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -59,50 +59,45 @@ def readers_of(
         The distinct values of each table; for ages, each value as often as it occurs. Tables with
         equal readers have the same object.
     """
+    forms: Iterable[tuple[Any, str]] = [(None, "")] * len(columns)
     if field.kind == "date":
-        return [
-            (_date_reader(form), note)
-            for form, note in date_forms(columns, field.order)
-        ]
-    if field.kind == "age":
-        return [
-            (_age_reader(form), note) for form, note in age_forms(columns, field.order)
-        ]
-    if field.kind == "phone":
-        return [
-            (_phone_reader(own.region), own.note)
-            for own in regions_of(columns, field.region)
-        ]
-    if field.kind == "number":
-        return [(_number_reader(form), note) for form, note in number_forms(columns)]
-    reader = _code_forms if field.kind == "code" else normal_forms
-    return [(reader, "")] * len(columns)
+        forms = date_forms(columns, field.order)
+    elif field.kind == "age":
+        forms = age_forms(columns, field.order)
+    elif field.kind == "phone":
+        forms = regions_of(columns, field.region)
+    elif field.kind == "number":
+        forms = number_forms(columns)
+    return [(_reader(str(field.kind), form), note) for form, note in forms]
 
 
 @cache
-def _date_reader(form: DateForm) -> Reader:
-    return partial(_date_forms, form=form)
-
-
-@cache
-def _age_reader(form: AgeForm) -> Reader:
-    return partial(_age_forms, form=form)
-
-
-@cache
-def _phone_reader(region: str | None) -> Reader:
-    return partial(_phone_forms, region=region)
+def _reader(kind: str, form: Any) -> Reader:
+    """Return the function that gives normal forms of a kind; for equal forms, the same object."""
+    if form is None and kind != "phone":
+        return _code_forms if kind == "code" else normal_forms
+    readers: dict[str, Callable[..., list[str]]] = {
+        "date": _date_forms,
+        "age": _age_forms,
+        "phone": _phone_forms,
+        "number": _number_forms,
+    }
+    return partial(readers[kind], form=form)
 
 
 def _date_forms(texts: list[str], form: DateForm) -> list[str]:
     compact = [_compact(text) for text in texts]
-    forms = [
-        text if day else ""
-        for text, day in zip(compact, days_of(compact).tolist(), strict=True)
-    ]
-    for place, text in enumerate(compact):
-        if not text and (day := day_of(texts[place], form)) is not None:
-            forms[place] = date.fromordinal(day).strftime("%Y%m%d")
+    forms = []
+    for text, date_of_text, day in zip(
+        texts, compact, days_of(compact).tolist(), strict=True
+    ):
+        number = day if date_of_text else day_of(text, form)
+        if not number:
+            forms.append("")
+        elif date_of_text:
+            forms.append(date_of_text)
+        else:
+            forms.append(date.fromordinal(number).strftime("%Y%m%d"))
     return forms
 
 
@@ -110,24 +105,16 @@ def _age_forms(texts: list[str], form: AgeForm) -> list[str]:
     return [age_form(text, form) for text in texts]
 
 
+def _phone_forms(texts: list[str], form: str | None) -> list[str]:
+    return [phone_form(text, form) for text in texts]
+
+
 def _compact(text: str) -> str:
     """Return YYYYMMDD of a date written so, or as YYYY-MM-DD with or without a time; else ""."""
-    if (
-        len(text) >= 10
-        and text[4] == text[7] == "-"
-        and (len(text) == 10 or text[10] in "T ")
-    ):
+    is_dashed = len(text) >= 10 and text[4] == text[7] == "-"
+    if is_dashed and (len(text) == 10 or text[10] in "T "):
         text = text[:4] + text[5:7] + text[8:10]
     return text if len(text) == 8 and text.isascii() and text.isdigit() else ""
-
-
-def _phone_forms(texts: list[str], region: str | None) -> list[str]:
-    return [phone_form(text, region) for text in texts]
-
-
-@cache
-def _number_reader(form: NumberForm) -> Reader:
-    return partial(_number_forms, form=form)
 
 
 def _number_forms(texts: list[str], form: NumberForm) -> list[str]:
@@ -140,13 +127,13 @@ def _number_forms(texts: list[str], form: NumberForm) -> list[str]:
 def _code_forms(texts: list[str]) -> list[str]:
     """Return codes without spaces, and numbers without the leading zeros that tables lose."""
     forms = normal_forms(texts)
-    joined = "\n".join(forms)
-    if " " in joined:
+    lines = "\n".join(forms)
+    if " " in lines:
         forms = [form.replace(" ", "") for form in forms]
-    if "\n0" not in joined and not joined.startswith("0"):
+    if "\n0" not in lines and not lines.startswith("0"):
         return forms
     if forms is texts:
-        return _ZEROS.sub("", joined).split("\n")
+        return _ZEROS.sub("", lines).split("\n")
     return [
         _ZEROS.sub("", form) if text.strip().isdigit() else form
         for text, form in zip(texts, forms, strict=True)

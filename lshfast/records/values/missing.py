@@ -163,7 +163,7 @@ class MissingValues:
         """
         if missing is None:
             return cls()
-        given: list[tuple[str | None, str]] = []
+        values: list[tuple[str | None, str]] = []
         recognised = True
         for column, value in checked_missing(missing):
             if column is None and value == NO_RECOGNITION:
@@ -174,8 +174,8 @@ class MissingValues:
                     f"missing: {visible(no_column(column, columns))}; =VALUE is a "
                     "value of any column"
                 )
-            given.append((column, _plain(value)))
-        return cls(tuple(given), recognised)
+            values.append((column, _plain(value)))
+        return cls(tuple(values), recognised)
 
     def values_of(self, names: Collection[str]) -> frozenset[str]:
         """Return the given values of a field, by the names of its columns."""
@@ -218,11 +218,15 @@ def _plain(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def are_given(texts: Sequence[str], given: Collection[str]) -> npt.NDArray[np.bool_]:
+def are_given(
+    texts: Sequence[str], listed_values: Collection[str]
+) -> npt.NDArray[np.bool_]:
     """Return which values are among given ones."""
-    if not given:
+    if not listed_values:
         return np.zeros(len(texts), bool)
-    return np.fromiter((_plain(text) in given for text in texts), bool, len(texts))
+    return np.fromiter(
+        (_plain(text) in listed_values for text in texts), bool, len(texts)
+    )
 
 
 class MarkedWords(NamedTuple):
@@ -319,29 +323,31 @@ def _unlike_others(
     """Return which doubtful words are written unlike other values, or are far more frequent."""
     is_other = ~marked
     is_other[places] = False
-    others = np.flatnonzero(is_other)
-    rows = counts[others]
-    if not len(others) or not rows.sum():
+    other_places = np.flatnonzero(is_other)
+    rows = counts[other_places]
+    if not len(other_places) or not rows.sum():
         return np.ones(len(places), bool)
-    if len(others) > 5000:
+    if len(other_places) > 5000:
         order = np.argsort(-rows, kind="stable")[:5000]
-        others = others[order]
+        other_places = other_places[order]
         rows = rows[order]
     weights = rows / rows.sum()
     most = int(rows.max())
     has_digit = np.fromiter(
-        (any(map(str.isdigit, texts[place])) for place in others.tolist()),
+        (any(map(str.isdigit, texts[place])) for place in other_places.tolist()),
         bool,
-        len(others),
+        len(other_places),
     )
     if has_digit @ weights >= DIGITS:
         return np.ones(len(places), bool)
-    shapes = np.array([_shape(texts[place]) for place in others.tolist()], np.int64)
+    shapes = np.array(
+        [_shape(texts[place]) for place in other_places.tolist()], np.int64
+    )
     decided = np.zeros(len(places), bool)
     for at, place in enumerate(places.tolist()):
         count = int(counts[place])
         alike = (shapes == _shape(texts[place])) @ weights
-        is_unlike = bool(alike < RARE_SHAPE and len(others) >= FEWEST)
+        is_unlike = bool(alike < RARE_SHAPE and len(other_places) >= FEWEST)
         decided[at] = is_unlike or (count >= FEWEST and count > FAR * most)
     return decided
 
@@ -375,9 +381,9 @@ def marked_digits(
         return marked
     is_other = np.ones(len(texts), bool)
     is_other[[*suspects]] = False
-    others = np.flatnonzero(is_other)
-    most = int(counts[others].max(initial=0))
-    length = _usual_digits(texts, others)
+    other_places = np.flatnonzero(is_other)
+    most = int(counts[other_places].max(initial=0))
+    length = _usual_digits(texts, other_places)
     for place, digits in suspects.items():
         count = int(counts[place])
         is_zero = set(digits) == {"0"} and length >= LONG_NUMBERS

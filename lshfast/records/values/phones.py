@@ -52,12 +52,11 @@ def check_region(region: Any) -> str:
 def regions_of(
     columns: Sequence[Sequence[str]], region: str | None = None
 ) -> list[PhoneRegion]:
-    """Return the region of each table: the given one, or the one that its numbers without a country
-    code suit best.
+    """Return the region of each table: the given one, or the one that its numbers suit best.
 
-    That is the region in which most of them are valid and grouped as they are written there. Digits
-    without groups suit several regions. Then the country codes of other numbers decide, or the
-    region of the other table, or none is chosen.
+    It is the region in which most numbers without a country code are valid, and grouped as they are
+    written there. Digits without groups suit several regions. Then the country codes of other
+    numbers decide, or the region of the other table, or none is chosen.
 
     Parameters
     ----------
@@ -79,75 +78,62 @@ def regions_of(
                 f"region must be a country that has telephone numbers, not {region!r}"
             )
         return [PhoneRegion(region, f"region {region}")] * len(columns)
-    codes = Counter(
-        _country_code(text)
-        for texts in columns
-        for text in texts
-        if not _is_national(text)
+    international = (
+        text for texts in columns for text in texts if not _is_national(text)
     )
+    codes = Counter(map(_country_code, international))
     del codes[None]
     samples = [_sample(texts) for texts in columns]
-    found = [_best_region(sample, codes) for sample in samples]
-    known = [own for own in found if own is not None]
-    chosen = []
-    for sample, own in zip(samples, found, strict=True):
+    best_regions = [_best_region(sample, codes) for sample in samples]
+    decided = next(filter(None, best_regions), None)
+    regions = []
+    for sample, best in zip(samples, best_regions, strict=True):
+        note = (
+            "of no region, so numbers without a country code stay as they are; region=XX "
+            "gives one"
+        )
         if not sample:
-            chosen.append(PhoneRegion(None, ""))
-        elif own is not None:
-            share = f"{_fits(sample, own)[0]:.0%}"
-            chosen.append(
-                PhoneRegion(
-                    own,
-                    f"region {own}: {share} of numbers without a country code are valid there",
-                )
-            )
-        elif known and _fits(sample, known[0])[0] >= LEAST_VALID:
-            chosen.append(
-                PhoneRegion(known[0], f"region {known[0]}, as in the other table")
-            )
-        else:
-            why = (
-                "of no region, so numbers without a country code stay as they are; region=XX "
-                "gives one"
-            )
-            chosen.append(PhoneRegion(None, why))
-    return chosen
+            note = ""
+        elif best is not None:
+            share = f"{_fits(sample, best)[0]:.0%}"
+            note = f"region {best}: {share} of numbers without a country code are valid there"
+        elif decided is not None and _fits(sample, decided)[0] >= LEAST_VALID:
+            best = decided
+            note = f"region {best}, as in the other table"
+        regions.append(PhoneRegion(best, note))
+    return regions
 
 
 def _sample(texts: Sequence[str]) -> list[str]:
     """Return some of the numbers without a country code, at equal distances in their order."""
-    national = sorted({text for text in texts if _is_national(text)})
-    places = (
-        np.unique(np.linspace(0, len(national) - 1, SAMPLE).astype(np.int64))
-        if national
-        else ()
-    )
-    return [national[place] for place in places]
+    national = sorted(set(filter(_is_national, texts)))
+    if not national:
+        return []
+    places = np.linspace(0, len(national) - 1, SAMPLE).astype(np.int64)
+    return [national[place] for place in np.unique(places)]
 
 
 def _best_region(sample: Sequence[str], codes: Counter[int | None]) -> str | None:
     """Return the region that numbers suit clearly best; `codes` counts other country codes."""
     if not sample:
         return None
+    total = max(1, codes.total())
+    ratings: list[tuple[float, float, str]] = []
     # One region for each country code, such as US for 1, which numbers of Canada have, too.
-    known = optional("phonenumbers", EXTRA).COUNTRY_CODE_TO_REGION_CODE
-    found: list[tuple[float, float, str]] = []
-    for code, (own, *_) in known.items():
-        if own != INTERNATIONAL:
-            valid, grouped = _fits(sample, own)
-            found.append(
-                (valid + grouped + codes[code] / max(1, codes.total()), valid, own)
-            )
-    (best, valid, chosen), (second, _, _) = sorted(
-        found, key=lambda one: (-one[0], one[2])
-    )[:2]
-    return chosen if valid >= LEAST_VALID and best >= second + MARGIN else None
+    region_codes = optional("phonenumbers", EXTRA).COUNTRY_CODE_TO_REGION_CODE
+    for code, (region, *_) in region_codes.items():
+        if region != INTERNATIONAL:
+            valid, grouped = _fits(sample, region)
+            rating = valid + grouped + codes[code] / total
+            ratings.append((rating, valid, region))
+    ratings.sort(key=lambda rating: (-rating[0], rating[2]))
+    (best, valid, region), (second, _, _) = ratings[:2]
+    return region if valid >= LEAST_VALID and best >= second + MARGIN else None
 
 
 def _is_national(text: str) -> bool:
-    return not text.lstrip().startswith("+") and any(
-        map(str.isdigit, text[:MOST_CHARACTERS])
-    )
+    has_digit = any(map(str.isdigit, text[:MOST_CHARACTERS]))
+    return has_digit and not text.lstrip().startswith("+")
 
 
 def _parsed(text: str, region: str | None) -> Any:
@@ -167,9 +153,8 @@ def _fits(sample: Sequence[str], region: str) -> tuple[float, float]:
     for text in sample:
         number = _parsed(text, region)
         if number is not None and phones.is_valid_number(number):
-            groups = _GROUPS.findall(
-                phones.format_number(number, phones.PhoneNumberFormat.NATIONAL)
-            )
+            form = phones.format_number(number, phones.PhoneNumberFormat.NATIONAL)
+            groups = _GROUPS.findall(form)
             valid += 1
             grouped += len(groups) > 1 and groups == _GROUPS.findall(text)
     return valid / len(sample), grouped / len(sample)

@@ -72,11 +72,9 @@ def normal_form(text: str) -> str:
 
 
 def _folded(text: str) -> str:
-    """Return a text without the difference of capital and small letters, compatible forms and
-    accents.
+    """Return a text in one form of Unicode, with small letters and without accents.
 
-    All forms of Unicode of one text give the same: folding comes after the decomposition, and is
-    decomposed again.
+    Folding comes after the decomposition, and is decomposed again, so that all forms are equal.
     """
     decomposed = unicodedata.normalize("NFKD", text).casefold()
     plain = _NO_LETTERS.sub("", unicodedata.normalize("NFKD", decomposed))
@@ -94,8 +92,7 @@ class _Patterns(NamedTuple):
 
 @cache
 def _patterns(is_astral: bool) -> _Patterns:
-    """Return the patterns of the pinned version of Unicode, for texts with code points above U+FFFF
-    or without.
+    """Return the patterns of the pinned Unicode, for texts with code points above U+FFFF or not.
 
     Without them, classes have a table instead of a list of ranges, which takes a tenth of the time.
     """
@@ -109,13 +106,12 @@ def _patterns(is_astral: bool) -> _Patterns:
             chr(int(letter, 16)) for letter in letters.split(",")
         )
     marks = _class_of(unicode_forms.MARKS, last)
-    kept = (
-        "" if is_astral else "\U00010000-\U0010ffff"
-    )  # of ideographs of compatibility
+    # Of ideographs of compatibility.
+    astral = "" if is_astral else "\U00010000-\U0010ffff"
     return _Patterns(
         re.compile(f"([{_class_of(unicode_forms.LATER, last)}]+)"),
         forms,
-        re.compile(f"[^{_class_of(unicode_forms.WORDS, last)}{kept}]+"),
+        re.compile(f"[^{_class_of(unicode_forms.WORDS, last)}{astral}]+"),
         re.compile(f"([{marks}]{{{MOST_MARKS}}})[{marks}]+"),
     )
 
@@ -185,28 +181,27 @@ def number_in(text: str, form: NumberForm = NumberForm()) -> float | None:  # no
         text = text.translate(_SPACES)
     for comma in (form.comma, not form.comma):
         match = (_COMMA_NUMBER if comma else _NUMBER).fullmatch(text)
-        if match is not None and (
-            form.grouped or match[2] is None or match[2][0] in ",'’" or match[3]
-        ):
-            return _finite(_with_point(match, comma))
+        if match is None:
+            continue
+        # Telephones have spaces and points between groups, too.
+        is_grouped = match[2] is not None and match[2][0] not in ",'’"
+        if form.grouped or not is_grouped or match[3]:
+            return _finite(_with_point(match[0], comma))
     return None
 
 
 def are_plain(texts: Sequence[str]) -> bool:
     """Return whether all strings are digits with at most a sign and a point."""
     lines = "\n".join(texts)
-    return (
-        lines.count("\n") == len(texts) - 1
-        and _PLAIN_NUMBERS.fullmatch(lines) is not None
-    )
+    is_one_each = lines.count("\n") == len(texts) - 1
+    return is_one_each and _PLAIN_NUMBERS.fullmatch(lines) is not None
 
 
-def _with_point(found: re.Match[str], comma: bool) -> str:
+def _with_point(number: str, comma: bool) -> str:
     """Return a number without marks between thousands and with a point as decimal sign."""
-    number = found[0]
     mark = "," if comma else "."
-    whole, point, rest = number.partition(mark)
-    return whole.translate(_THOUSANDS) + point.replace(mark, ".") + rest
+    integer, point, decimals = number.partition(mark)
+    return integer.translate(_THOUSANDS) + point.replace(mark, ".") + decimals
 
 
 def _finite(text: str) -> float | None:
@@ -236,11 +231,11 @@ def number_forms(columns: Sequence[Sequence[str]]) -> list[tuple[NumberForm, str
     decided = [comma for comma in has_commas if comma is not None]
     forms = []
     for comma in has_commas:
-        chosen = comma if comma is not None else bool(decided and decided[0])
-        note = "read with a comma as decimal sign" if chosen else ""
-        if chosen and comma is None:
+        is_comma = comma if comma is not None else bool(decided and decided[0])
+        note = "read with a comma as decimal sign" if is_comma else ""
+        if is_comma and comma is None:
             note += ", as in the other table"
-        forms.append((NumberForm(chosen), note))
+        forms.append((NumberForm(is_comma), note))
     return forms
 
 
