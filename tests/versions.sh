@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'wait; rm -rf "$work"' EXIT # installations may be writing there
 unset PYTHONPATH # the installed package is meant
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_QUIET=1
 tests="sketch/test_texts sketch/test_tokens io/test_readers io/test_writers engine/test_dedup
@@ -43,16 +43,28 @@ cp -r tests benchmarks docs README.md pyproject.toml "$work/run/"
 chosen=""
 for part in $tests; do chosen="$chosen tests/$part.py"; done
 
+installed() { # an environment for a Python: NAME PYTHON
+  local name=$1 python=$2 constraints=""
+  if [ "$name" = 3.10 ]; then constraints="-c $work/run/tests/oldest.txt"; fi
+  cp -r "$work/source" "$work/$name"
+  "$python" -m venv "$work/env-$name"
+  # shellcheck disable=SC2086 (two words, or none)
+  "$work/env-$name/bin/pip" install $constraints "$work/$name[light]"
+}
+
+# The environments are made beside each other: pip and Cython, which take most of that time, keep one core busy each.
+declare -A installations
+for python in "${pythons[@]}"; do
+  name=$(version_of "$python")
+  (set -e; installed "$name" "$python") >"$work/$name.log" 2>&1 &
+  installations[$name]=$!
+done
+
 names=()
 for python in "${pythons[@]}"; do
   name=$(version_of "$python")
-  constraints=""
-  if [ "$name" = 3.10 ]; then constraints="-c $work/run/tests/oldest.txt"; fi
-  echo "Python $name${constraints:+, the oldest dependencies}"
-  cp -r "$work/source" "$work/$name"
-  "$python" -m venv "$work/env-$name"
-  "$work/env-$name/bin/pip" install $constraints "$work/$name[light]" >"$work/$name.log" 2>&1 ||
-    { tail -n 40 "$work/$name.log" && exit 1; }
+  if [ "$name" = 3.10 ]; then echo "Python 3.10, the oldest dependencies"; else echo "Python $name"; fi
+  wait "${installations[$name]}" || { tail -n 40 "$work/$name.log" && exit 1; }
   cd "$work/run"
   "$work/env-$name/bin/python" -m pytest -q -m "not weekly" $chosen
   "$work/env-$name/bin/python" -m tests.cross_version write "$work/written/$name"

@@ -499,7 +499,12 @@ def test_tune_measures_input_or_is_told_its_size(corpus):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "suffix", [pytest.param("jsonl", marks=pytest.mark.weekly), "csv", "parquet"]
+    "suffix",
+    [
+        pytest.param("jsonl", marks=pytest.mark.weekly),
+        pytest.param("csv", marks=pytest.mark.weekly),
+        "parquet",
+    ],
 )
 def test_tune_estimates_the_memory_of_values(tmp_path, suffix):
     rows = [

@@ -100,7 +100,7 @@ def test_recall(points, least):
     [
         (uniform, 4, 30),
         (copies, 16, 60),
-        (sketches, 8, 50),
+        pytest.param(sketches, 8, 50, marks=pytest.mark.weekly),
         pytest.param(uniform, 16, 60, marks=pytest.mark.weekly),
         pytest.param(copies, 4, 30, marks=pytest.mark.weekly),
         pytest.param(sketches, 16, 200, marks=pytest.mark.weekly),

@@ -129,7 +129,7 @@ class FileMachine(IndexMachine):
 @pytest.mark.slow
 @posix
 def test_beside_the_model(tmp_path):
-    run(InFile(tmp_path), FileMachine, examples=100)
+    run(InFile(tmp_path), FileMachine, examples=50)
 
 
 # Round trips

@@ -300,7 +300,7 @@ def test_an_index_keeps_the_promise_with_a_sample(options):
     "options",
     [
         {"method": "codes"},
-        {"probes": 1},
+        pytest.param({"probes": 1}, marks=pytest.mark.weekly),
         pytest.param({"method": "tables"}, marks=pytest.mark.weekly),
     ],
 )

@@ -63,11 +63,11 @@ def test_queries(level, bits, n):
 def test_queries_of_several_segments(level, words, monkeypatch):
     """Rows that were inserted in many batches, some removed and some replaced, are in segments and in none."""
     monkeypatch.setattr(hamming_rows, "TAIL_ROWS", 16)
-    codes = sparse_codes(600, words)
+    codes = sparse_codes(300, words)
     index = TanimotoIndex(64 * words, threshold=0.4, on_duplicate="replace")
     model = grow(index, codes)
     assert len(index._entries.view().segments) > 1
-    names, held, queries = [*model], [*model.values()], codes[::40]
+    names, held, queries = [*model], [*model.values()], codes[::20]
     assert [*index] == names
     wanted = [
         [(names[row], s) for row, s in reference.similar(held, query, 0.4)]

@@ -70,7 +70,12 @@ def test_all_rows_are_compared(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["cosine", pytest.param("euclidean", marks=pytest.mark.weekly), "hamming"]
+    "name",
+    [
+        "cosine",
+        pytest.param("euclidean", marks=pytest.mark.weekly),
+        pytest.param("hamming", marks=pytest.mark.weekly),
+    ],
 )
 def test_the_interval_holds_what_a_run_finds(name):
     items, options, held = items_of(name), KINDS[name], 0

@@ -66,7 +66,11 @@ def joined(first, second):
 
 
 @pytest.mark.parametrize(
-    "columns", [["stock", "price"], ["list", "stock", "price", "counted"]]
+    "columns",
+    [
+        pytest.param(["stock", "price"], marks=pytest.mark.weekly),
+        ["list", "stock", "price", "counted"],
+    ],
 )
 def test_columns_that_differ_in_every_match_of_two_tables_do_not_outvote_equal_titles_and_codes(
     columns,
@@ -81,7 +85,13 @@ def test_columns_that_differ_in_every_match_of_two_tables_do_not_outvote_equal_t
     assert len(pairs - true) < 0.05 * len(true)
 
 
-@pytest.mark.parametrize("columns", [["list"], ["list", "stock", "price", "counted"]])
+@pytest.mark.parametrize(
+    "columns",
+    [
+        pytest.param(["list"], marks=pytest.mark.weekly),
+        ["list", "stock", "price", "counted"],
+    ],
+)
 def test_columns_that_differ_in_every_duplicate_of_a_table_do_not_outvote_the_others(
     columns,
 ):
@@ -96,7 +106,13 @@ def test_columns_that_differ_in_every_duplicate_of_a_table_do_not_outvote_the_ot
     assert len(pairs - true) < 0.05 * len(true)
 
 
-@pytest.mark.parametrize("columns", [["list"], ["list", "stock", "price", "counted"]])
+@pytest.mark.parametrize(
+    "columns",
+    [
+        pytest.param(["list"], marks=pytest.mark.weekly),
+        ["list", "stock", "price", "counted"],
+    ],
+)
 def test_tables_without_matches_have_no_links_whatever_columns_differ(columns):
     rng = np.random.default_rng(7)
     rows = wares(rng, 1000)

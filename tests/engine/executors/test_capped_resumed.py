@@ -38,7 +38,7 @@ from tests.engine.executors.full_disk import FullDisk
     ("step", "more"),
     [
         (19, {}),
-        pytest.param(19, {"ignore_common": 0.02}, marks=pytest.mark.slow),
+        pytest.param(19, {"ignore_common": 0.02}, marks=pytest.mark.weekly),
         pytest.param(1, {}, marks=pytest.mark.weekly),
         pytest.param(
             5, {"ignore_common": 0.02}, marks=pytest.mark.slow
@@ -460,8 +460,12 @@ def ends_of_repetitions(calls):
     [
         pytest.param(False, 0, id="temporary"),
         pytest.param(True, 1, id="resumed"),
-        pytest.param(False, 2, id="temporary 2", marks=pytest.mark.weekly),
-        pytest.param(True, 3, id="resumed 3", marks=pytest.mark.weekly),
+        *(
+            pytest.param(
+                first % 2 == 1, first, id=f"further {first}", marks=pytest.mark.weekly
+            )
+            for first in range(2, 8)
+        ),
     ],
 )
 def test_a_full_disk_at_each_write_is_one_error_and_the_run_goes_on(
@@ -469,7 +473,7 @@ def test_a_full_disk_at_each_write_is_one_error_and_the_run_goes_on(
 ):
     """The disk is full from the n-th call on that needs space, for each n but those amid many of the same kind.
 
-    Each case takes every fourth n; the last calls are in all cases.
+    Each case takes every eighth n; the last calls are in all cases.
     """
     monkeypatch.setattr(slot_file, "CrowdedBuckets", AllBuckets)
     source, folder = (
@@ -509,7 +513,7 @@ def test_a_full_disk_at_each_write_is_one_error_and_the_run_goes_on(
     )
     over = []
     rooms = ends_of_repetitions(calls)
-    for room in [*rooms[first:-8:4], *rooms[-8:]]:
+    for room in [*rooms[first:-8:8], *rooms[-8:]]:
         for path in folder.iterdir():
             path.unlink()
         with monkeypatch.context() as patch:
