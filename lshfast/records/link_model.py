@@ -41,8 +41,8 @@ from lshfast.records.weights.fellegi_sunter import LinkWeights, estimate_weights
 from lshfast.records.weights.network import Network, information_of, learn_network
 from lshfast.records.weights.patterns import PairPatterns
 
-# The part of the expected matches, of so many at least, that keys should bring without the nearest
-# records.
+# The part of the expected matches that keys should bring without the nearest records, and the
+# fewest expected matches.
 LEAST_REACHED = 0.95
 FEWEST_EXPECTED = 20.0
 # Of the rows: the ranks of texts are not trusted if patterns show fewer matches.
@@ -50,9 +50,8 @@ FEW_TEXT_MATCHES = 0.005
 MOST_COUNTED = 50_000  # candidates of one table of texts, of which patterns are counted
 MOST_TELLING = 8  # fields whose patterns are counted, for the same
 FEW_SAMPLED = 0.2  # of the usual samples, for the same
-FEWEST_ROWS = (
-    100  # of a table of texts, of which patterns show whether it has duplicates
-)
+# Rows of a table of texts, of which patterns show whether it has duplicates
+FEWEST_ROWS = 100
 ALIKE = 0.5  # similarity of whole records, for the same
 
 
@@ -79,29 +78,32 @@ def blocked_pairs(task: LinkTask, options: LinkOptions) -> BlockedPairs:
     """Choose blocking rules, unless they are given, and return their pairs."""
     linkage = task.linkage
     if options.rules is not None:
-        chosen = ChosenRules.given(linkage, options.rules)
+        chosen_rules = ChosenRules.given(linkage, options.rules)
     else:
-        chosen = mixture_rules(linkage) if task.mixed else default_rules(linkage)
+        chosen_rules = mixture_rules(linkage) if task.mixed else default_rules(linkage)
     training, reach = with_reach(
-        candidate_pairs(linkage, chosen.rules, chosen.found), chosen.rules, chosen.seeds
+        candidate_pairs(linkage, chosen_rules.rules, chosen_rules.pairs),
+        chosen_rules.rules,
+        chosen_rules.seeds,
     )
     compared = training
     if options.rules is None and not task.mixed and compares_all(linkage):
-        compared = candidate_pairs(linkage, [*chosen.rules, EveryPair()], chosen.found)
+        compared = candidate_pairs(
+            linkage, [*chosen_rules.rules, EveryPair()], chosen_rules.pairs
+        )
         reach = None
-    return BlockedPairs(compared, training, reach, chosen)
+    return BlockedPairs(compared, training, reach, chosen_rules)
 
 
 def misses_many(model: LearntModel, linkage: Linkage, options: LinkOptions) -> bool:
     """Return whether the keys that were chosen bring too few of the matches that are expected among
     all pairs.
     """
-    rows = sum(linkage.sizes[: 1 if linkage.b is None else 2])
     network = model.learnt
     if (
         not isinstance(network, Network)
         or options.rules is not None
-        or rows > MOST_ROWS
+        or linkage.rows > MOST_ROWS
     ):
         return False
     return (
@@ -114,9 +116,9 @@ def with_nearest(task: LinkTask, candidates: BlockedPairs) -> BlockedPairs:
     errors.
     """
     rules = [*candidates.chosen.rules, NearestBlocks()]
-    chosen = ChosenRules(rules)
+    chosen_rules = ChosenRules(rules)
     compared = candidate_pairs(task.linkage, rules)
-    return BlockedPairs(compared, compared, None, chosen)
+    return BlockedPairs(compared, compared, None, chosen_rules)
 
 
 def some_pairs(candidates: CandidatePairs, index: Int64Array) -> BlockedPairs:
@@ -138,7 +140,7 @@ class LearntModel:
         None for points.
     comparers : list of FieldComparer
     patterns : PairPatterns or None
-        Those of the candidates, for a Network.
+        The patterns of the candidates, for a Network.
     seeds : FoundSeeds or None
     assign : str
         How links are assigned unless it is said.
@@ -173,10 +175,12 @@ class LearntModel:
         places = candidates.compared.places
         least, lowest = least_scores(options, network.weights, network)
         if self.patterns is None:
-            found = network.above(linkage, places, lowest)
+            index_and_scores = network.above(linkage, places, lowest)
         else:
-            found = network.of_patterns(linkage, places, self.patterns, lowest)
-        return CandidateScores(network.weights, network, least, *found)
+            index_and_scores = network.of_patterns(
+                linkage, places, self.patterns, lowest
+            )
+        return CandidateScores(network.weights, network, least, *index_and_scores)
 
 
 def learn(

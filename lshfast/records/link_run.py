@@ -157,7 +157,7 @@ class LinkRun:
         return self.linkage.b is None
 
     def learn(self) -> None:
-        """Learn from the candidates; from those of the nearest records too if keys miss many."""
+        """Learn from the candidates; from the nearest records too if keys miss many matches."""
         with self.times.stage("estimate"):
             self.model = learn(self.task, self.candidates, self.options, self.labels)
         if misses_many(self.model, self.linkage, self.options):
@@ -226,10 +226,10 @@ class LinkRun:
         with self.times.stage("block"):
             nearest = candidate_pairs(self.linkage, [NearestBlocks()])
         with self.times.stage("estimate"):
-            near = near_records(self.linkage, nearest)
-            families = has_links and join_families(words, near, self.links)
+            near_pairs = near_records(self.linkage, nearest)
+            families = has_links and join_families(words, near_pairs, self.links)
             copies = (
-                copies_of(self.linkage, words, near)
+                copies_of(self.linkage, words, near_pairs)
                 if families or not has_links
                 else None
             )
@@ -318,23 +318,15 @@ class LinkRun:
         compared = self.candidates.compared
         counts = links_by_rule(links.masks, len(compared.reports)).tolist()
         if self.within_one_table:
-            linked = distinct(np.append(links.i, links.j), len(linkage.a)), 0
+            linked = len(np.unique([links.i, links.j])), 0
         else:
-            linked = (
-                distinct(links.i, len(linkage.a)),
-                distinct(links.j, linkage.sizes[1]),
-            )
+            linked = len(np.unique(links.i)), len(np.unique(links.j))
         precision = None
         if weights is not None and links.probabilities is not None and len(links.i):
             precision = expected_precision(links.probabilities, weights)
-        steps = []
-        if weights is not None:
-            assign = self.options.assignment(self.within_one_table)
-            steps = steps_of(
-                linkage, compared, self.scores, weights, assign, self.labels
-            )
+        assign = self.options.assignment(self.within_one_table)
         return LinkSummary(
-            records=(len(linkage.a), 0 if linkage.b is None else len(linkage.b)),
+            records=(len(linkage.a), linkage.rows - len(linkage.a)),
             linked=linked,
             all_pairs=linkage.all_pairs,
             compared=len(compared),
@@ -354,7 +346,7 @@ class LinkRun:
             missing=self.task.markers,
             warnings=(*self.task.doubts, *self._warnings()),
             precision=precision,
-            steps=steps,
+            steps=steps_of(linkage, compared, self.scores, assign, self.labels),
         )
 
     def _warnings(self) -> tuple[str, ...]:
@@ -500,10 +492,3 @@ def supported(
         task.linkage, candidates.compared, scores, "many-to-many", least
     )
     return seeds.support(links.i, links.j, task.comparers, scores.weights)
-
-
-def distinct(rows: Int64Array, size: int) -> int:
-    """Return the number of distinct rows; all are below `size`."""
-    seen = np.zeros(size, bool)
-    seen[rows] = True
-    return int(seen.sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -75,92 +76,101 @@ class LinkTask:
 def coded_task(a: RecordTable, b: RecordTable | None, options: LinkOptions) -> LinkTask:
     """Read the fields of the tables, and choose those that are scored."""
     chosen, held_out = chosen_fields(a, b, options)
-    threads = thread_count(options.threads)
-    seed = int(options.seed)
     a, b, chosen = with_address_parts(a, b, chosen)
-    missing = MissingValues.of(
-        options.missing, [*a.columns, *([] if b is None else b.columns)]
-    )
-    coded = {
-        field.field.name: field for field in code_fields(a, b, chosen, missing, threads)
-    }
-    held_out_field = None if held_out is None else code_field(held_out, a, b, missing)
-    markers = {
-        name: {marker.value: marker.rows for marker in field.markers}
-        for name, field in coded.items()
-        if field.markers
-    }
-    read = [*coded.values(), *([] if held_out_field is None else [held_out_field])]
-    doubts = value_warnings(read, "a" if b is None else "ab")
+    tables = [a] if b is None else [a, b]
+    columns = [name for table in tables for name in table.columns]
+    missing = MissingValues.of(options.missing, columns)
+    threads = thread_count(options.threads)
+    fields = code_fields(a, b, chosen, missing, threads)
+    held_out_fields = [code_field(field, a, b, missing) for field in held_out]
+    doubts = value_warnings([*fields, *held_out_fields], "a" if b is None else "ab")
+    coded = {field.field.name: field for field in fields}
     left_out: list[LeftOut] = []
     if options.fields is None:
-        left_out = keys_left_out(
-            Linkage(a, b, coded), named_fields(options.rules or ())
-        )
+        rule_fields = named_fields(options.rules or ())
+        left_out = keys_left_out(Linkage(a, b, coded), rule_fields)
     for column in left_out:
         del coded[column.name]
+    seed = int(options.seed)
     linkage = Linkage(a, b, coded, seed, threads)
     edges = shared_content(list(coded.values()), seed)
     mixed = options.scoring == "weights" and suits_mixture(linkage, edges)
     # Fields that the user names are always scored. Blocking rules use all.
     dependent: list[DependentField] = []
     if options.fields is None and not mixed:
-        dependent = dependent_fields([a] if b is None else [a, b], [*coded], seed)
-    names = {field.name for field in dependent}
-    scored = [field for name, field in coded.items() if name not in names]
+        dependent = dependent_fields(tables, [*coded], seed)
+    scored = without_fields(coded, dependent)
     if dependent:
         edges = shared_content(scored, seed)
-    synonyms = Synonyms.english() if options.synonyms is None else options.synonyms
     return LinkTask(
         linkage,
         scored,
-        held_out_field,
+        next(iter(held_out_fields), None),
         left_out,
         dependent,
         edges,
         mixed,
-        synonyms,
-        markers,
+        Synonyms.english() if options.synonyms is None else options.synonyms,
+        markers_of(fields),
         doubts,
     )
 
 
+def without_fields(
+    coded: Mapping[str, CodedField], dependent: Sequence[DependentField]
+) -> list[CodedField]:
+    """Return the fields that do not follow from others."""
+    names = {field.name for field in dependent}
+    return [field for name, field in coded.items() if name not in names]
+
+
+def markers_of(fields: Sequence[CodedField]) -> dict[str, dict[str, tuple[int, ...]]]:
+    """Return the values of each field that mean that there is none, and their rows."""
+    return {
+        field.field.name: {marker.value: marker.rows for marker in field.markers}
+        for field in fields
+        if field.markers
+    }
+
+
 def chosen_fields(
     a: RecordTable, b: RecordTable | None, options: LinkOptions
-) -> tuple[list[Field], Field | None]:
-    """Return the fields to compare and the field that is held out, after checking that their
-    columns exist.
-    """
-    held_out = (
-        None if options.held_out is None else checked_fields([options.held_out])[0]
-    )
-    if options.fields is None:
-        both = [name for name in a.names if b is None or name in b.names]
-        chosen = [Field(name) for name in both]
-    else:
+) -> tuple[list[Field], list[Field]]:
+    """Return the fields to compare and the field that is held out, if any; check their columns."""
+    held_out: list[Field] = []
+    if options.held_out is not None:
+        held_out = checked_fields([options.held_out])
+    chosen = shared_fields(a, b)
+    if options.fields is not None:
         chosen = checked_fields(options.fields)
-    if held_out is not None and held_out.kind == "address":
+    if any(field.kind == "address" for field in held_out):
         raise ValueError(
             "an address is compared by its parts, so it cannot be held out; hold out another column"
         )
-    left_out = {*options.ignore, *([] if held_out is None else [held_out.name])}
     for name in options.ignore:
-        if name not in a.columns and (b is None or name not in b.columns):
+        if b is None or name not in b.columns:
             a.column(name)
-    chosen = [one for one in chosen if one.name not in left_out]
-    for one in [*chosen, *([] if held_out is None else [held_out])]:
-        a.column(one.name)
+    left_out = {*options.ignore, *(field.name for field in held_out)}
+    chosen = [field for field in chosen if field.name not in left_out]
+    for field in [*chosen, *held_out]:
+        a.column(field.name)
         if b is not None:
-            b.column(one.column_of(1))
+            b.column(field.column_of(1))
     if not chosen:
-        shown = visible(
-            " and ".join(
-                ", ".join(table.names) or "none"
-                for table in (a, b)
-                if table is not None
-            )
-        )
-        raise ValueError(
-            f"there is no field to compare; columns are: {shown}; fields (--field A=B) pairs others"
-        )
+        raise ValueError(no_field_text(a, b))
     return chosen, held_out
+
+
+def shared_fields(a: RecordTable, b: RecordTable | None) -> list[Field]:
+    """Return the columns of a table, or those that two tables have in common, as fields."""
+    return [Field(name) for name in a.names if b is None or name in b.names]
+
+
+def no_field_text(a: RecordTable, b: RecordTable | None) -> str:
+    """Return the error of tables that have no field to compare."""
+    tables = [a] if b is None else [a, b]
+    columns = " and ".join(", ".join(table.names) or "none" for table in tables)
+    return (
+        f"there is no field to compare; columns are: {visible(columns)}; "
+        "fields (--field A=B) pairs others"
+    )

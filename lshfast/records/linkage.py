@@ -68,6 +68,11 @@ class Linkage:
         return len(self.a), len(self.a if self.b is None else self.b)
 
     @property
+    def rows(self) -> int:
+        """Rows of both tables, or of the one table."""
+        return len(self.a) + (0 if self.b is None else len(self.b))
+
+    @property
     def all_pairs(self) -> int:
         """Number of pairs without blocking."""
         first, second = self.sizes
@@ -83,16 +88,13 @@ class Linkage:
         """The records of two tables as they are written; None if hardly any value differs from its
         normal form.
         """
-        fields = [as_written(field, self.a, self.b) for field in self.fields.values()]
-        if all(
-            map(
-                lambda own, field: part_changed(own, field) < LEAST_CHANGED,
-                fields,
-                self.fields.values(),
-            )
-        ):
-            return None
-        return WrittenTexts(fields, self.threads)
+        written_fields = []
+        is_changed = False
+        for field in self.fields.values():
+            written = as_written(field, self.a, self.b)
+            written_fields.append(written)
+            is_changed |= part_changed(written, field) >= LEAST_CHANGED
+        return WrittenTexts(written_fields, self.threads) if is_changed else None
 
     def field(self, name: str) -> CodedField:
         """Return a field by the name of its column in the first table."""

@@ -147,11 +147,11 @@ def _processes(work: str, workers: int) -> Iterator[_Submit]:
             idle.put(process)
 
     with ExitStack() as stack:
-        # The threads end after the processes that they wait for.
+        # At the end, no further task begins; then the processes end, and the threads that wait.
         pool = stack.enter_context(ThreadPoolExecutor(workers))
-        stack.callback(pool.shutdown, wait=False, cancel_futures=True)
         for _ in range(workers):
             idle.put(stack.enter_context(WorkerProcess(work)))
+        stack.callback(pool.shutdown, wait=False, cancel_futures=True)
         yield lambda stage, task: pool.submit(run, stage, task)
 
 

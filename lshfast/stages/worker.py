@@ -11,6 +11,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -70,23 +71,29 @@ class WorkerProcess:
     def __init__(self, work: str) -> None:
         self._work = work
         self._process: subprocess.Popen[bytes] | None = None
+        self._is_closed = False
+        self._in_use = threading.Lock()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._process is not None:
-            self._process.kill()
+        self._is_closed = True
+        process = self._process
+        if process is not None:
+            process.kill()
+        with self._in_use:  # the thread that waits for an answer has ended
             self._forget()
 
     def _forget(self) -> int:
-        """Wait for the end of the process, and return its status."""
-        assert self._process is not None
-        with self._process as process:
-            self._process = None
-            with suppress(OSError):
-                process.communicate()
-            return process.wait()
+        """Wait for the end of the process, if there is one, and return its status."""
+        process = self._process
+        self._process = None
+        if process is None:
+            return 0
+        with suppress(OSError), process:
+            process.communicate()
+        return process.wait()
 
     def run(self, stage: StageName, task: int) -> bool:
         """Run a task as `run_task` does.
@@ -96,22 +103,29 @@ class WorkerProcess:
         WorkerEndedError
             If the process ended; the next task gets a new one.
         """
+        with self._in_use:
+            outcome = self._answer(f"{stage} {task}\n".encode())
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return bool(outcome)
+
+    def _answer(self, question: bytes) -> Any:
+        """Send a line to the process, which is started if there is none; return its answer."""
         if self._process is None:
             command = [sys.executable, "-c", _PROGRAM, self._work, *sys.path]
             pipe = subprocess.PIPE
             self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe)
         process = self._process
+        if self._is_closed:
+            process.kill()
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            process.stdin.write(f"{stage} {task}\n".encode())
+            process.stdin.write(question)
             process.stdin.flush()
-            outcome = pickle.load(process.stdout)
+            return pickle.load(process.stdout)
         except (EOFError, OSError, pickle.UnpicklingError):
             raise WorkerEndedError(_ending(self._forget())) from None
-        if isinstance(outcome, BaseException):
-            raise outcome
-        return bool(outcome)
 
 
 def _ending(status: int) -> str:

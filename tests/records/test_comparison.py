@@ -10,9 +10,8 @@ from lshfast.records import Field, RecordTable, SortBlocks, Synonyms, match_reco
 from lshfast.records.comparison.levels import FieldComparer
 from lshfast.records.comparison.nearness import LEVELS, labels_of
 from lshfast.records.comparison.overlap import TextSimilarity
-from lshfast.records.links.scoring import PointsScorer
+from lshfast.records.links.scoring import PointsOfField, PointsScorer
 from lshfast.records.tables.record_table import code_field
-from lshfast.records.weights.points import PointsOfField
 from tests.reference import records as reference
 
 NONE = Synonyms([])

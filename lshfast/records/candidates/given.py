@@ -25,8 +25,8 @@ from lshfast.records.tables.record_table import CodedField, as_text, plain_value
 from lshfast.records.weights.fellegi_sunter import (
     LARGEST_WEIGHT,
     LinkWeights,
-    chance_levels,
-    pairs_for_chance,
+    distribution,
+    levels_by_chance,
     share_of,
     weights_of,
 )
@@ -125,18 +125,16 @@ def weights_of_rules(
     if not count:
         return None
     i, j = linkage.rows_of(candidates.places[brought])
-    rows = pairs_for_chance(linkage)
     fields = []
     shares = []
-    for comparer in comparers:
+    all_chance = levels_by_chance(linkage, comparers)
+    for comparer, u in zip(comparers, all_chance, strict=True):
         is_key = comparer.coded.field.name in names
         levels = comparer.levels(comparer.coded.codes[0][i], comparer.coded.codes[1][j])
-        u = chance_levels(linkage, comparer, rows)
         if not is_key and u[EXACT_LEVEL] <= MOST_COMMON:
             shares.append(agreeing_share(comparer, levels))
-        m = np.bincount(levels, minlength=len(u)) + 0.5
-        m[MISSING_LEVEL] = 0.0
-        weights = weights_of(comparer, m / m.sum(), u, 0.0, frequencies=False)
+        m = distribution(levels, len(u))
+        weights = weights_of(comparer, m, u, 0.0, frequencies=False)
         bits = np.zeros(len(u))
         if is_key:
             bits[EXACT_LEVEL] = min(

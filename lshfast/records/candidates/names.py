@@ -121,7 +121,7 @@ def named_fields(rules: Iterable[BlockingRule]) -> set[str]:
 
 
 def checked_rules(rules: Iterable[Any]) -> list[BlockingRule]:
-    """Return rules, and those of strings, as a list; raise TypeError for anything else."""
+    """Return a list of rules, some of which are strings; raise TypeError for anything else."""
     if isinstance(rules, str) or not isinstance(rules, Iterable):
         raise TypeError("rules must be a list of blocking rules, not one rule")
     checked = [parse_rule(rule) if isinstance(rule, str) else rule for rule in rules]

@@ -80,7 +80,7 @@ class NearestBlocks:
         """Return the pairs of records with near texts, and of those with equal texts."""
         return self.pairs_of(linkage, None)
 
-    def pairs_of(self, linkage: Linkage, some: Int64Array | None) -> RulePairs:
+    def pairs_of(self, linkage: Linkage, sample: Int64Array | None) -> RulePairs:
         """Return the same for some texts of the first table, by their numbers, and for the nearest
         ones of these.
         """
@@ -88,7 +88,7 @@ class NearestBlocks:
         if self.fields:
             coded = [linkage.field(name) for name in self.fields]
             texts = RecordTexts(coded, linkage.b is None, linkage.threads)
-        left, right = texts.nearest(self.neighbors, some)
+        left, right = texts.nearest(self.neighbors, sample)
         if linkage.b is None:
             left, right = np.minimum(left, right), np.maximum(left, right)
         count = np.uint64(max(1, len(texts.texts)))

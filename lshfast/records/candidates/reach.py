@@ -13,17 +13,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lshfast._common.types import BoolArray, UInt64Array
+from lshfast._common.types import UInt64Array
 from lshfast.records.candidates.nearest import NearestBlocks
 from lshfast.records.candidates.rules import EveryPair
 from lshfast.records.candidates.union import CandidatePairs, rules_of
+from lshfast.records.distinct import places_among
 from lshfast.records.linkage import BlockingRule, Linkage, RulePairs
 from lshfast.records.weights.calibration import FEWEST_SEEDS, MOST_ROWS
 from lshfast.records.weights.rivals import pairs_of_records
 
-SAMPLE_TEXTS = (
-    1_000  # of which seeds are sought if the nearest records are no blocking rule
-)
+# Texts of which seeds are sought if the nearest records are no blocking rule
+SAMPLE_TEXTS = 1_000
 LEAST_GAIN = 0.002  # of the seeds, which a further rule must bring
 COST_POWER = 0.5  # of the pairs of a rule, by which its gain is divided in the choice
 
@@ -35,7 +35,7 @@ class Reach:
     Attributes
     ----------
     seeds : int
-        Pairs of records that are each other's nearest by far; of large tables, those of a sample.
+        Pairs of records that are each other's nearest by far; of large tables, of a sample.
     share : float
         The part of them that the rules bring, in [0, 1].
     """
@@ -58,7 +58,7 @@ class ChosenRules:
     """
 
     rules: Sequence[BlockingRule]
-    found: Sequence[RulePairs | None] = ()
+    pairs: Sequence[RulePairs | None] = ()
     seeds: UInt64Array | None = None
     alone: bool = False
 
@@ -67,19 +67,14 @@ class ChosenRules:
         """Return the rules of a user; seeds are not sought if one of them brings all pairs."""
         if any(isinstance(rule, EveryPair) for rule in rules) or not linkage.all_pairs:
             return cls(rules)
-        found = [rule.pairs(linkage) if is_whole(rule) else None for rule in rules]
-        return cls(
-            rules,
-            found,
-            seed_places(
-                linkage, next((pairs for pairs in found if pairs is not None), None)
-            ),
-        )
+        pairs = [rule.pairs(linkage) if is_whole(rule) else None for rule in rules]
+        nearest = next((part for part in pairs if part is not None), None)
+        return cls(rules, pairs, seed_places(linkage, nearest))
 
 
 def seed_places(
     linkage: Linkage,
-    near: RulePairs | None = None,
+    near_pairs: RulePairs | None = None,
     *,
     most_rows: int = MOST_ROWS,
     sample_texts: int = SAMPLE_TEXTS,
@@ -89,57 +84,44 @@ def seed_places(
     Parameters
     ----------
     linkage : Linkage
-    near : RulePairs, optional
-        Those of `NearestBlocks`; without them, seeds are sought for a sample of the texts.
+    near_pairs : RulePairs, optional
+        The pairs of `NearestBlocks`; without them, seeds are sought for a sample of the texts.
     most_rows, sample_texts : int
         The rows of tables that are not large, and the texts of the sample.
     """
-    if sum(linkage.sizes[: 1 if linkage.b is None else 2]) > most_rows:
+    if linkage.rows > most_rows:
         return None
+    within_one_table = linkage.b is None
     texts = linkage.record_texts
     sample = None
-    if near is None:
-        sample = texts.numbers[0]
-        sample = sample[
-            np.linspace(
-                0, len(sample) - 1, min(len(sample), sample_texts), dtype=np.int64
-            )
-        ]
-        near = NearestBlocks().pairs_of(linkage, sample)
-    i, j = linkage.rows_of(near.places)
-    by_far = pairs_of_records(i, j, linkage.sizes, linkage.b is None).seeds(
-        texts.compared(i, j)[1]
-    )[0]
+    if near_pairs is None:
+        numbers = texts.numbers[0]
+        size = min(len(numbers), sample_texts)
+        sample = numbers[np.linspace(0, len(numbers) - 1, size, dtype=np.int64)]
+        near_pairs = NearestBlocks().pairs_of(linkage, sample)
+    i, j = linkage.rows_of(near_pairs.places)
+    pairs = pairs_of_records(i, j, linkage.sizes, within_one_table)
+    by_far, _ = pairs.seeds(texts.compared(i, j)[1])
     if sample is not None:  # of other texts, some rivals are unknown
-        sampled = np.isin(texts.places[0][i], sample)
-        by_far &= (
-            sampled | np.isin(texts.places[0][j], sample)
-            if linkage.b is None
-            else sampled
-        )
-    found = near.places[by_far]
-    return found if len(found) >= FEWEST_SEEDS else None
+        is_sampled = np.isin(texts.places[0][i], sample)
+        if within_one_table:
+            is_sampled |= np.isin(texts.places[0][j], sample)
+        by_far &= is_sampled
+    seeds = near_pairs.places[by_far]
+    return seeds if len(seeds) >= FEWEST_SEEDS else None
 
 
-def among(seeds: UInt64Array, places: UInt64Array) -> BoolArray:
-    """Return which seeds are among places, which are ascending."""
-    at = np.minimum(np.searchsorted(places, seeds), max(0, len(places) - 1))
-    return (
-        np.asarray(places[at] == seeds) if len(places) else np.zeros(len(seeds), bool)
-    )
-
-
-def worthwhile(found: Sequence[RulePairs], seeds: UInt64Array) -> list[int]:
+def worthwhile(pairs_of_rules: Sequence[RulePairs], seeds: UInt64Array) -> list[int]:
     """Choose rules one by one until they bring no more seeds; return their numbers, ascending.
 
     Each time, the rule that brings most further seeds for its pairs is chosen.
     """
-    brings = [among(seeds, pairs.places) for pairs in found]
-    costs = [max(1, len(pairs.places)) ** COST_POWER for pairs in found]
+    brings = [places_among(seeds, pairs.places)[1] for pairs in pairs_of_rules]
+    costs = [max(1, len(pairs.places)) ** COST_POWER for pairs in pairs_of_rules]
     selected: list[int] = []
     remaining = np.ones(len(seeds), bool)
     while True:
-        gains = [int((own & remaining).sum()) for own in brings]
+        gains = [int((is_brought & remaining).sum()) for is_brought in brings]
         enough = [
             number
             for number, gain in enumerate(gains)
@@ -163,10 +145,8 @@ def with_reach(
     if seeds is None or not measured:
         return candidates, None
     masks = np.zeros(len(seeds), np.uint32)
-    is_candidate = among(seeds, candidates.places)
-    masks[is_candidate] = candidates.masks[
-        np.searchsorted(candidates.places, seeds[is_candidate])
-    ]
+    places, is_candidate = places_among(seeds, candidates.places)
+    masks[is_candidate] = candidates.masks[places[is_candidate]]
     brings = {number: rules_of(masks, number) for number in measured}
     reports = [
         replace(

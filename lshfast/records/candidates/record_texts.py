@@ -40,7 +40,7 @@ class RecordTexts:
     ----------
     coded : list of CodedField
     single : bool
-        Whether the fields are those of one table.
+        Whether the fields belong to one table.
     threads : int
 
     Attributes
@@ -77,16 +77,12 @@ class RecordTexts:
     ) -> tuple[Float64Array, Float64Array]:
         """Return the cosines (pairs, 3) of pairs of rows, and their similarities in [0, 1].
 
-        The cosines are those of trigrams, words and numbers; see `TextSimilarity`. All are 0 if a
+        The cosines compare trigrams, words and numbers; see `TextSimilarity`. All are 0 if a
         record has no values.
         """
-        a = self.places[0][i]
-        b = self.places[1][j]
-        cosines = np.zeros((len(a), 3))
-        similarities = np.zeros(len(a))
-        both = np.flatnonzero((a >= 0) & (b >= 0))
-        a = a[both]
-        b = b[both]
+        both, a, b = pairs_of_texts(self.places, i, j)
+        cosines = np.zeros((len(i), 3))
+        similarities = np.zeros(len(i))
         parts = self.similarity.cosines(a, b)
         cosines[both] = np.stack(parts, axis=1)
         similarities[both] = self.similarity.joined(a, b, *parts)
@@ -107,13 +103,13 @@ class RecordTexts:
         frequencies_b = trigrams.frequencies(second)
         terms = _affordable(frequencies_a, frequencies_b, len(self.texts))
         sought = first if sample is None else sample
-        left, right = trigrams.nearest(sought, second, terms, neighbors)
+        lefts, right = trigrams.nearest(sought, second, terms, neighbors)
         if sample is None and self._single:
-            return left, right
+            return lefts, right
         if sample is not None:
             second = second[np.isin(second, np.concatenate([sample, right]))]
         more_right, more_left = trigrams.nearest(second, first, terms, neighbors)
-        return np.concatenate([left, more_left]), np.concatenate([right, more_right])
+        return np.concatenate([lefts, more_left]), np.concatenate([right, more_right])
 
 
 class WrittenTexts:
@@ -169,11 +165,9 @@ class WrittenTexts:
 
     def compared(self, i: Int64Array, j: Int64Array) -> Float64Array:
         """Return the same for pairs of rows; 0 if a record has no values."""
-        a = self.places[0][i]
-        b = self.places[1][j]
-        both = np.flatnonzero((a >= 0) & (b >= 0))
-        cosines = np.zeros((len(a), 2))
-        cosines[both] = self.cosines(a[both], b[both])
+        both, a, b = pairs_of_texts(self.places, i, j)
+        cosines = np.zeros((len(i), 2))
+        cosines[both] = self.cosines(a, b)
         return cosines
 
 
@@ -229,7 +223,7 @@ class RecordComparer:
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """What the cosines are those of."""
+        """What the cosines compare."""
         return (
             "trigrams",
             "words",
@@ -260,6 +254,16 @@ def _affordable(first: Int64Array, second: Int64Array, texts: int) -> BoolArray:
     affordable = np.zeros(len(products), bool)
     affordable[order[few & (products[order] > 0)]] = True
     return affordable
+
+
+def pairs_of_texts(
+    places: list[Int64Array], i: Int64Array, j: Int64Array
+) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """Return which pairs of rows have two texts, by their index, and the numbers of these texts."""
+    a = places[0][i]
+    b = places[1][j]
+    both = np.flatnonzero((a >= 0) & (b >= 0))
+    return both, a[both], b[both]
 
 
 def joined_values(coded: list[CodedField]) -> tuple[list[Int64Array], list[str]]:

@@ -214,7 +214,7 @@ class SortBlocks:
         rows = rows[kernels.order(rank[codes[rows]].astype(np.uint64))]
         window = min(self.window, max(2, len(rows)))
         check_total((window - 1) * len(rows))
-        found = []
+        parts = []
         for distance in range(1, window):
             low = np.minimum(rows[:-distance], rows[distance:])
             high = np.maximum(rows[:-distance], rows[distance:])
@@ -222,8 +222,8 @@ class SortBlocks:
                 across = (low < first) & (high >= first)
                 low = low[across]
                 high = high[across] - first
-            found.append(low * second + high)
-        places = np.concatenate(found).astype(np.uint64)
+            parts.append(low * second + high)
+        places = np.concatenate(parts).astype(np.uint64)
         return RulePairs(kernels.sorted_numbers(places))
 
 
@@ -317,7 +317,7 @@ class LshBlocks:
             np.where(count[:, None], keys, np.uint64(NO_KEY)).T.copy()
             for count in counts
         ]
-        found: list[UInt64Array] = []
+        parts: list[UInt64Array] = []
         skipped: list[SkippedBlock] = []
         for band in range(self.bands.bands):
             blocks = KeyGroups.of(
@@ -325,11 +325,11 @@ class LshBlocks:
             )
             fits = blocks.pairs <= self.max_block
             check_total(
-                int(blocks.pairs[fits].sum()) + sum(len(part) for part in found)
+                int(blocks.pairs[fits].sum()) + sum(len(part) for part in parts)
             )
             skipped += blocks.skipped(~fits, lambda text: texts[text])
-            found.append(blocks.places(fits, len(texts)))
-        pairs = distinct_places(found)
+            parts.append(blocks.places(fits, len(texts)))
+        pairs = distinct_places(parts)
         left, right = (
             part.astype(np.int64)
             for part in np.divmod(pairs, np.uint64(max(1, len(texts))))
@@ -361,16 +361,14 @@ def _function_keys(
     first table.
     """
     tables = [linkage.a] if linkage.b is None else [linkage.a, linkage.b]
-    given = [
+    key_values = [
         [function(table.record(row)) for row in range(len(table))] for table in tables
     ]
     try:
-        codes, values = encoded(given)
+        codes, values = encoded(key_values)
     except TypeError as error:
         raise TypeError(f"keys of the function of a rule: {error}") from None
     number = np.arange(len(values) + 1, dtype=np.int64)
-    number[[*map(is_missing, values), True]] = (
-        MISSING  # the last is that of the code -1
-    )
+    number[[*map(is_missing, values), True]] = MISSING  # the last is for the code -1
     keys = [number[part].astype(np.uint64) for part in codes]  # -1 becomes NO_KEY
     return (keys[0], keys[-1]), lambda row: str(values[codes[0][row]])

@@ -83,28 +83,28 @@ def candidate_pairs(
         raise ValueError(
             f"there must be 1 to {MOST_RULES} blocking rules, not {len(rules)}"
         )
-    given = [*known, *[None] * (len(rules) - len(known))]
-    found = list(
+    known_pairs = [*known, *[None] * (len(rules) - len(known))]
+    pairs_of_rules = list(
         ordered_map(
-            lambda r: given[r] or rules[r].pairs(linkage),
+            lambda r: known_pairs[r] or rules[r].pairs(linkage),
             range(len(rules)),
             linkage.threads,
         )
     )
     lists = [
         (part.places, np.full(len(part.places), 1 << rule, np.uint32))
-        for rule, part in enumerate(found)
+        for rule, part in enumerate(pairs_of_rules)
     ]
     # The first two; what is merged comes last, so that all are merged about as often.
     while len(lists) > 1:
         lists.append(kernels.merged(*lists.pop(0), *lists.pop(0)))
     places, bits = lists[0]
-    return CandidatePairs(places, bits, _reports(rules, found, bits))
+    return CandidatePairs(places, bits, _reports(rules, pairs_of_rules, bits))
 
 
 def _reports(
     rules: Sequence[BlockingRule],
-    found: Sequence[RulePairs],
+    pairs_of_rules: Sequence[RulePairs],
     masks: npt.NDArray[np.uint32],
 ) -> list[RuleReport]:
     kinds, counts = np.unique(masks, return_counts=True)
@@ -112,18 +112,18 @@ def _reports(
         np.int64
     )
     shared = (has * counts[:, None]).T @ has
-    alone = (has * counts[:, None])[has.sum(axis=1) == 1].sum(axis=0)
+    counts_alone = (has * counts[:, None])[has.sum(axis=1) == 1].sum(axis=0)
     return [
         RuleReport(
             rule.name,
             int(shared[r, r]),
-            int(alone[r]),
+            int(counts_alone[r]),
             tuple(shared[r].tolist()),
             part.skipped,
             part.skipped_pairs,
             part.largest_skipped,
         )
-        for r, (rule, part) in enumerate(zip(rules, found, strict=True))
+        for r, (rule, part) in enumerate(zip(rules, pairs_of_rules, strict=True))
     ]
 
 

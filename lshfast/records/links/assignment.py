@@ -236,7 +236,7 @@ def one_to_one(
         return OneToOne(np.zeros(0, np.int64), 0)
     i = i.astype(np.int64, copy=False)
     j = j.astype(np.int64, copy=False)
-    # Rows of the first table; those of the second come after them.
+    # Rows of the first table come before the rows of the second.
     first = 0 if single else int(i.max()) + 1
     j = j + first
     rows = int(max(i.max(), j.max())) + 1
@@ -252,7 +252,7 @@ def one_to_one(
         )
         return OneToOne(np.flatnonzero(~has_rivals), matching.greedy)
     order = np.lexsort((j, i, -gains))
-    chosen = _greedy(i, j, order, rows)
+    greedy_links = _greedy(i, j, order, rows)
     labels = components(i, j, rows)
     label = labels[i]
     sizes = np.bincount(label, minlength=rows)  # pairs of each component
@@ -265,13 +265,13 @@ def one_to_one(
         sides = (np.arange(rows, dtype=np.int64) >= first).astype(np.int8)
     large, tried = _tractable(sides, labels, sizes, nodes, work)
     exact = few | large
-    greedy = int((tried & ~large)[label[chosen]].sum())
+    greedy = int((tried & ~large)[label[greedy_links]].sum())
     if not exact.any():
-        return OneToOne(chosen, greedy)
+        return OneToOne(greedy_links, greedy)
     settled, open_pairs = _settled(i, j, gains, order[exact[label[order]]], rows)
-    links = [chosen[~exact[label[chosen]]], settled]
+    links = [greedy_links[~exact[label[greedy_links]]], settled]
     is_chosen = np.zeros(len(i), bool)
-    is_chosen[chosen] = True
+    is_chosen[greedy_links] = True
     for part in _parts_of_components(i, j, open_pairs, rows):
         ends = i[part].tolist(), j[part].tolist()
         if len({*ends[0], *ends[1]}) <= FEW_ROWS:

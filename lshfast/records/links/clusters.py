@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from lshfast._common.types import Float64Array, Int64Array
 from lshfast.kernels.sets import components
+from lshfast.records.distinct import places_among
 
 # the evidence of one pair that its records are the same, or not, at most
 FOR_BITS = 4.0
@@ -181,15 +182,15 @@ def _gains(
     links: tuple[Int64Array, Int64Array, Float64Array],
     evidence: Evidence,
 ) -> Float64Array:
-    """Return the gains of pairs of rows: those of links, sorted by (i, j), or the evidence."""
+    """Return the gains of pairs of rows: of links, which are sorted by (i, j), or the evidence."""
     rows = int(links[1].max(initial=0)) + 1
     keys = links[0] * rows + links[1]
     pairs = i * rows + j
-    place = np.minimum(np.searchsorted(keys, pairs), len(keys) - 1)
-    is_link = (keys[place] == pairs) & (j < rows)
+    place, is_link = places_among(pairs, keys)
+    is_link &= j < rows
     gains = np.where(is_link, links[2][place], 0.0)
-    others = np.flatnonzero(~is_link)
-    gains[others] = evidence(i[others], j[others])
+    unlinked = np.flatnonzero(~is_link)
+    gains[unlinked] = evidence(i[unlinked], j[unlinked])
     return gains
 
 

@@ -12,6 +12,7 @@ from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.records.candidates.union import CandidatePairs
 from lshfast.records.choices import Assignment
 from lshfast.records.comparison.levels import FieldComparer
+from lshfast.records.distinct import places_among
 from lshfast.records.linkage import Linkage
 from lshfast.records.links.assignment import assigned, equally_good, one_to_one
 from lshfast.records.links.clusters import Clusters, cluster_rows
@@ -19,6 +20,7 @@ from lshfast.records.links.labels import NO_LABELS, PairLabels
 from lshfast.records.links.scoring import (
     IndependentFields,
     PairScorer,
+    PointsOfField,
     PointsScorer,
     WeightScorer,
 )
@@ -26,7 +28,6 @@ from lshfast.records.options import LinkOptions
 from lshfast.records.results.outlook import THRESHOLDS, ThresholdStep, threshold_steps
 from lshfast.records.weights.calibration import Calibration
 from lshfast.records.weights.fellegi_sunter import LinkWeights, with_prior
-from lshfast.records.weights.points import PointsOfField
 from lshfast.records.weights.prior import MARGIN_BITS, prior_of_scores
 
 PROBABILITY = 0.5  # of a match, for a link
@@ -66,23 +67,22 @@ def scores_of(
     learnt: Calibration | LinkWeights | None,
     options: LinkOptions,
 ) -> CandidateScores:
-    """Score the candidates by what was learnt from those of training, or by points."""
-    weights = learnt.weights if isinstance(learnt, Calibration) else learnt
-    scorers: PairScorer = scorers_of(comparers, weights)
-    if isinstance(learnt, Calibration):
-        scorers = IndependentFields(learnt.scorers)
+    """Score the candidates by what was learnt from training pairs, or by points."""
     if isinstance(learnt, LinkWeights) and candidates is not training:
-        weights, scorers, index, scores = all_scores(
-            linkage, candidates.places, comparers, learnt, options
-        )
-    least, lowest = least_scores(options, weights, scorers)
-    if candidates is training and isinstance(learnt, Calibration):
-        index = np.arange(len(learnt.scores), dtype=np.int64)
-        scores = learnt.scores
-    elif candidates is training or not isinstance(learnt, LinkWeights):
+        return all_scores(linkage, candidates.places, comparers, learnt, options)
+    if not isinstance(learnt, Calibration):
+        scorers = scorers_of(comparers, learnt)
+        least, lowest = least_scores(options, learnt, scorers)
         index, scores = scorers.above(linkage, candidates.places, lowest)
-    is_above = scores >= lowest
-    return CandidateScores(weights, scorers, least, index[is_above], scores[is_above])
+        return CandidateScores(learnt, scorers, least, index, scores)
+    scorers = IndependentFields(learnt.scorers)
+    least, lowest = least_scores(options, learnt.weights, scorers)
+    if candidates is training:
+        index = np.flatnonzero(learnt.scores >= lowest)
+        scores = learnt.scores[index]
+    else:
+        index, scores = scorers.above(linkage, candidates.places, lowest)
+    return CandidateScores(learnt.weights, scorers, least, index, scores)
 
 
 @dataclass(frozen=True)
@@ -118,19 +118,18 @@ class ChosenLinks:
 def links_of(
     linkage: Linkage,
     candidates: CandidatePairs,
-    found: CandidateScores,
+    candidate_scores: CandidateScores,
     options: LinkOptions,
     labels: PairLabels = NO_LABELS,
 ) -> ChosenLinks:
     """Choose links that score enough and agree with the marks, and group records of one table."""
     assign = options.assignment(linkage.b is None)
-    links = links_above(linkage, candidates, found, assign, found.least, labels)
+    links = links_above(
+        linkage, candidates, candidate_scores, assign, candidate_scores.least, labels
+    )
     if linkage.b is not None:
         return links
-    size = len(linkage.a)
-    clusters = grouped(
-        size, links.i, links.j, links.scores, found.scorers, found.least, found.weights
-    )
+    clusters = grouped(len(linkage.a), links, candidate_scores)
     groups = labels.bind_groups(clusters.labels, links.i, links.j, links.scores)
     return replace(
         links,
@@ -141,7 +140,7 @@ def links_of(
 def links_above(
     linkage: Linkage,
     candidates: CandidatePairs,
-    found: CandidateScores,
+    candidate_scores: CandidateScores,
     assign: Assignment,
     least: float,
     labels: PairLabels = NO_LABELS,
@@ -151,9 +150,9 @@ def links_above(
     If k pairs of a record of a one-to-one link are equally good, at most one of them is a match:
     the probability of the link is at most 1 / k.
     """
-    is_above = found.scores >= least
-    index = found.index[is_above]
-    scores = found.scores[is_above]
+    is_above = candidate_scores.scores >= least
+    index = candidate_scores.index[is_above]
+    scores = candidate_scores.scores[is_above]
     i, j = linkage.rows_of(candidates.places[index])
     if len(labels):
         free = labels.leave_open(i, j, assign, linkage.b is None)
@@ -167,30 +166,34 @@ def links_above(
     else:
         links = assigned(i, j, scores, assign)
     probabilities = (
-        None if found.weights is None else found.weights.probability(scores[links])
+        None
+        if candidate_scores.weights is None
+        else candidate_scores.weights.probability(scores[links])
     )
-    kept = np.ones(len(links), bool)
+    is_kept = np.ones(len(links), bool)
     if (
-        found.weights is not None
+        candidate_scores.weights is not None
         and probabilities is not None
         and assign == "one-to-one"
         and linkage.b is not None
     ):
         most = 1 / equally_good(i, j, scores, links, linkage.sizes)
-        kept = most >= found.weights.probability(least) - TINY
-        probabilities = np.minimum(probabilities, most)[kept]
-    links = links[kept]
+        is_kept = most >= candidate_scores.weights.probability(least) - TINY
+        probabilities = np.minimum(probabilities, most)[is_kept]
+    links = links[is_kept]
     masks = candidates.masks[index[links]]
-    chosen = ChosenLinks(
+    chosen_links = ChosenLinks(
         i[links],
         j[links],
         scores[links],
         probabilities,
         masks,
-        int((~kept).sum()),
+        int((~is_kept).sum()),
         greedy,
     )
-    return with_marked(chosen, linkage, candidates, found.scorers, labels)
+    return with_marked(
+        chosen_links, linkage, candidates, candidate_scores.scorers, labels
+    )
 
 
 def with_marked(
@@ -204,14 +207,10 @@ def with_marked(
     i, j = labels.pairs(True)
     if not len(i):
         return links
-    places = i.astype(np.uint64) * np.uint64(linkage.sizes[1]) + j.astype(np.uint64)
-    candidate = np.minimum(
-        np.searchsorted(candidates.places, places), max(len(candidates) - 1, 0)
-    )
+    marked = (i * linkage.sizes[1] + j).astype(np.uint64)
+    places, is_candidate = places_among(marked, candidates.places)
     masks = np.zeros(len(i), np.uint32)
-    if len(candidates):
-        brought = candidates.places[candidate] == places
-        masks[brought] = candidates.masks[candidate[brought]]
+    masks[is_candidate] = candidates.masks[places[is_candidate]]
     all_i = np.concatenate([links.i, i])
     all_j = np.concatenate([links.j, j])
     order = np.lexsort((all_j, all_i))
@@ -231,18 +230,17 @@ def with_marked(
 def steps_of(
     linkage: Linkage,
     candidates: CandidatePairs,
-    found: CandidateScores,
-    weights: LinkWeights,
+    candidate_scores: CandidateScores,
     assign: Assignment,
     labels: PairLabels = NO_LABELS,
 ) -> list[ThresholdStep]:
-    """Return what other thresholds would give."""
-    least = weights.bits_of(THRESHOLDS[0])
-    probabilities = links_above(
-        linkage, candidates, found, assign, least, labels
-    ).probabilities
-    assert probabilities is not None
-    return threshold_steps(probabilities)
+    """Return what other thresholds would give; nothing for points."""
+    if candidate_scores.weights is None:
+        return []
+    least = candidate_scores.weights.bits_of(THRESHOLDS[0])
+    links = links_above(linkage, candidates, candidate_scores, assign, least, labels)
+    assert links.probabilities is not None
+    return threshold_steps(links.probabilities)
 
 
 def all_scores(
@@ -251,44 +249,43 @@ def all_scores(
     comparers: Sequence[FieldComparer],
     weights: LinkWeights,
     options: LinkOptions,
-) -> tuple[LinkWeights, PairScorer, Int64Array, Float64Array]:
-    """Score all pairs, and again if they show clearly more matches than the weights expect.
-
-    Return the weights and scorers, the pairs that may be links by their index in `places`, and
-    their scores.
-    """
+) -> CandidateScores:
+    """Score all pairs, and again if they show clearly more matches than the weights expect."""
     while True:
         scorers = scorers_of(comparers, weights)
-        least = (
-            min(
-                least_scores(options, weights, scorers)[1], weights.bits_of(PROBABILITY)
-            )
-            - MARGIN_BITS
-        )
-        index, scores = scorers.above(linkage, places, least)
+        least, lowest = least_scores(options, weights, scorers)
+        margin = min(lowest, weights.bits_of(PROBABILITY)) - MARGIN_BITS
+        index, scores = scorers.above(linkage, places, margin)
         prior = prior_of_scores(scores, weights.prior, linkage.all_pairs)
         if prior == weights.prior:
-            return weights, scorers, index, scores
+            break
         weights = with_prior(weights, comparers, linkage, prior, options.frequencies)
+    is_above = scores >= lowest
+    return CandidateScores(weights, scorers, least, index[is_above], scores[is_above])
 
 
 def grouped(
-    n: int,
-    i: Int64Array,
-    j: Int64Array,
-    scores: Float64Array,
-    scorers: PairScorer,
-    least: float,
-    weights: LinkWeights | None,
+    size: int, links: ChosenLinks, candidate_scores: CandidateScores
 ) -> Clusters:
-    """Return the groups of one table, from its links and the scores of other pairs."""
-    points = sum(own.comparer.coded.field.points for own in scorers)
-    unit = 1.0 if weights is not None else POINTS_BITS / points
+    """Return the groups of one table of `size` rows, from its links and the scores of other
+    pairs.
+    """
+    scorers = candidate_scores.scorers
+    least = candidate_scores.least
+    unit = 1.0
+    if candidate_scores.weights is None:
+        unit = POINTS_BITS / all_points(scorers)
 
     def evidence(first: Int64Array, second: Int64Array) -> Float64Array:
         return np.asarray((scorers.parts((first, second)).sum(axis=1) - least) * unit)
 
-    return cluster_rows(n, i, j, (scores - least) * unit, evidence)
+    gains = (links.scores - least) * unit
+    return cluster_rows(size, links.i, links.j, gains, evidence)
+
+
+def all_points(scorers: PairScorer) -> float:
+    """Return the points of equal records."""
+    return sum(scorer.comparer.coded.field.points for scorer in scorers)
 
 
 def scorers_of(
@@ -296,30 +293,21 @@ def scorers_of(
 ) -> IndependentFields:
     """Return the scorers of the fields, by estimated weights or by points."""
     if weights is None:
-        return IndependentFields(
-            [
-                PointsScorer(own, PointsOfField.of_field(own.coded.field))
-                for own in comparers
-            ]
-        )
-    pairs = zip(comparers, weights.fields, strict=True)
-    return IndependentFields(
-        [WeightScorer(comparer, weight) for comparer, weight in pairs]
-    )
+        points = [
+            PointsOfField.of_field(comparer.coded.field) for comparer in comparers
+        ]
+        return IndependentFields([*map(PointsScorer, comparers, points)])
+    return IndependentFields([*map(WeightScorer, comparers, weights.fields)])
 
 
 def least_scores(
     options: LinkOptions, weights: LinkWeights | None, scorers: PairScorer
 ) -> tuple[float, float]:
     """Return the least score of a link, and the least one that is of interest."""
+    threshold = options.threshold
     if weights is not None:
-        least = weights.bits_of(
-            PROBABILITY if options.threshold is None else options.threshold
-        )
+        least = weights.bits_of(PROBABILITY if threshold is None else threshold)
         return least, min(least, weights.bits_of(THRESHOLDS[0]))
-    least = POINTS_SHARE * sum(own.comparer.coded.field.points for own in scorers)
-    return (
-        (least, least)
-        if options.threshold is None
-        else (options.threshold, options.threshold)
-    )
+    if threshold is None:
+        threshold = POINTS_SHARE * all_points(scorers)
+    return threshold, threshold

@@ -201,11 +201,21 @@ def marked_pairs(
         if any(len(row) != len(COLUMNS) for row in source):
             raise TypeError(f"{name} must be tuples of {', '.join(COLUMNS)}")
         source = dict(zip(COLUMNS, map(list, zip(*source, strict=True)), strict=True))
-    table = (
-        source if isinstance(source, RecordTable) else RecordTable(source, name=name)
-    )
+    table = source
+    if not isinstance(source, RecordTable):
+        table = RecordTable(source, name=name)
     if not len(table) and not table.columns:
         return ()
+    marks = []
+    for row, (id_a, id_b, answer) in enumerate(_rows_of_labels(table, name)):
+        place = f"{name}: row {row + 1}" if places is None else places[row]
+        if as_text(answer).strip():
+            marks.append(_mark_of(id_a, id_b, answer, place))
+    return tuple(marks)
+
+
+def _rows_of_labels(table: RecordTable, name: str) -> Iterator[tuple[Any, Any, Any]]:
+    """Return the ids and the answer of each row; raise DataError if a column is missing."""
     for column in COLUMNS:
         if column not in table.columns:
             raise DataError(
@@ -213,14 +223,10 @@ def marked_pairs(
                 None,
                 f"no column {column!r}: labels have the columns {', '.join(COLUMNS)}",
             )
-    marks = []
-    columns = [table.column(column) for column in COLUMNS]
-    for row in range(len(table)):
-        place = f"{name}: row {row + 1}" if places is None else places[row]
-        id_a, id_b, answer = (plain_value(column[row]) for column in columns)
-        if as_text(answer).strip():
-            marks.append(_mark_of(id_a, id_b, answer, place))
-    return tuple(marks)
+    ids_a, ids_b, answers = (
+        map(plain_value, table.column(column)) for column in COLUMNS
+    )
+    return zip(ids_a, ids_b, answers, strict=True)
 
 
 def _mark_of(id_a: Any, id_b: Any, answer: Any, place: str) -> MarkedPair:

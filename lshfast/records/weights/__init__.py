@@ -4,5 +4,5 @@
   `relatives` and `differing` find fields that go together, and `network` scores pairs.
 - From candidates: `fellegi_sunter`; from pairs that are very probably matches: `rivals`,
   `calibration` and `copies`.
-- `prior` has the share of matches, `held_out` the rate of true matches, `points` given weights.
+- `prior` has the share of matches, and `held_out` the rate of true matches.
 """

@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.threads import ordered_map
 from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.records.candidates.record_texts import RecordComparer
 from lshfast.records.candidates.union import CandidatePairs
@@ -35,8 +34,8 @@ from lshfast.records.links.scoring import FieldScorer, RecordScorer, WeightScore
 from lshfast.records.weights.fellegi_sunter import (
     FieldWeights,
     LinkWeights,
-    chance_levels,
-    pairs_for_chance,
+    distribution,
+    levels_by_chance,
     share_of,
     weights_of,
     without_matches,
@@ -51,14 +50,14 @@ MOST_CANDIDATES = 3_000_000
 FEWEST_SEEDS = 20
 FEWEST_BETWEEN = 5  # of two tables: lists of 20 products are linked from as few
 # Links of one table that are the kind of pairs that seeds are: the least part of the seeds that are
-# links, the most records that have links, as times those of seeds, and the least information of the
-# fields, as part of that of seeds.
+# links, the most records that have links, as times the records of seeds, and the least information
+# of the fields, as part of the information of seeds.
 LEAST_LINKED = 0.5
 MOST_RECORDS = 5.0
 LEAST_INFORMATION = 0.5
 ROUNDS = 2  # of the regression; the links of one round are the seeds of the next
 # Of candidates that only keys brought. F1 of people with relatives and many errors is .950, but
-# .943 with two rounds, and .927 at .4; that of 30,000 people, 5 % of whom are in both tables, is
+# .943 with two rounds, and .927 at .4; F1 of 30,000 people, 5 % of whom are in both tables, is
 # .994, but .73 at 0.
 LEAST_ALONE = 0.25
 ROUNDS_ALONE = 4
@@ -221,15 +220,14 @@ def seeds_are_sought(
     linkage: Linkage, candidates: CandidatePairs, assign: Assignment
 ) -> bool:
     """Return whether seeds make sense: a moderate number of candidates, and of links a record."""
-    rows = sum(linkage.sizes[: 1 if linkage.b is None else 2])
-    few = rows <= MOST_ROWS and 0 < len(candidates) <= MOST_CANDIDATES
+    few = linkage.rows <= MOST_ROWS and 0 < len(candidates) <= MOST_CANDIDATES
     return few and (linkage.b is None or assign != "many-to-many")
 
 
 def calibrate(
     linkage: Linkage,
     comparers: Sequence[FieldComparer],
-    found: FoundSeeds,
+    found_seeds: FoundSeeds,
     *,
     frequencies: bool = True,
 ) -> Calibration:
@@ -239,7 +237,7 @@ def calibrate(
     ----------
     linkage : Linkage
     comparers : sequence of FieldComparer
-    found : FoundSeeds
+    found_seeds : FoundSeeds
     frequencies : bool
         As for `estimate_weights`.
 
@@ -249,17 +247,12 @@ def calibrate(
     approach to false discovery rates", JRSS B 2002 (the share of matches from the scores of
     different records).
     """
-    i = found.i
-    j = found.j
-    pairs = found.pairs
-    seeds = found.seeds
-    rivals = found.rivals
-    rows = pairs_for_chance(linkage)
-
-    def chance_of(comparer: FieldComparer) -> Float64Array:
-        return chance_levels(linkage, comparer, rows)
-
-    chance = list(ordered_map(chance_of, comparers, linkage.threads))
+    i = found_seeds.i
+    j = found_seeds.j
+    pairs = found_seeds.pairs
+    seeds = found_seeds.seeds
+    rivals = found_seeds.rivals
+    chance = levels_by_chance(linkage, comparers)
     codes = [comparer.coded.codes for comparer in comparers]
     agreements = [
         comparer.agreement(first[i], second[j])
@@ -268,14 +261,16 @@ def calibrate(
     # Different records of one table may be written alike, by the same hand: F1 of discs is .47 with
     # it, .52 without.
     written_texts = None if linkage.b is None else linkage.written_texts
-    whole = found.similarities
+    record_cosines = found_seeds.similarities
     if written_texts is not None:
-        whole = np.column_stack([whole, written_texts.compared(i, j)])
+        record_cosines = np.column_stack([record_cosines, written_texts.compared(i, j)])
     counts: list[int] = []
-    marked = np.zeros(len(i), bool) if found.marked is None else found.marked
-    same = marked & found.seeds
-    different = marked & ~found.seeds
-    for _ in range(found.rounds):
+    marked = (
+        np.zeros(len(i), bool) if found_seeds.marked is None else found_seeds.marked
+    )
+    same = marked & found_seeds.seeds
+    different = marked & ~found_seeds.seeds
+    for _ in range(found_seeds.rounds):
         prior = share_of(float(seeds.sum()), linkage)
         fields = [
             _weights(comparer, agreement.levels[seeds], u, prior, frequencies)
@@ -289,7 +284,7 @@ def calibrate(
                 comparers, fields, codes, agreements, strict=True
             )
         ]
-        features = np.column_stack([*by_field, RECORD_SCALE * whole])
+        features = np.column_stack([*by_field, RECORD_SCALE * record_cosines])
         seeds = (seeds | same) & ~different
         rivals = (rivals | different) & ~same
         in_training = seeds | rivals
@@ -316,7 +311,7 @@ def calibrate(
     )
     prior = float(1 / (1 + np.exp(np.clip(least - base, -700, 700))))
     prior = min(max(prior, np.finfo(np.float64).tiny), 1 - 1e-12)
-    weights = LinkWeights(fields, prior, float(len(best)), found.rounds)
+    weights = LinkWeights(fields, prior, float(len(best)), found_seeds.rounds)
     return Calibration(scorers, weights, (scores - base) * bits)
 
 
@@ -332,13 +327,6 @@ def _weights(
     return weights_of(
         comparer, m, without_matches(u, m, prior), prior, frequencies, graded=True
     )
-
-
-def distribution(levels: npt.NDArray[np.uint8], size: int) -> Float64Array:
-    """Return the frequencies of the levels, without that of missing values; none is 0."""
-    counts = np.bincount(levels, minlength=size) + 0.5
-    counts[MISSING_LEVEL] = 0
-    return np.asarray(counts / counts.sum(), np.float64)
 
 
 def logistic(

@@ -107,9 +107,9 @@ class WordEvidence:
 
 
 class RecordWords:
-    """The words of the records of one table; those of numeric fields are left out.
+    """The words of the records of one table.
 
-    So are those of fields that differ in matches as well, such as a version.
+    Numeric fields, and fields that differ in matches, are not read.
     """
 
     def __init__(self, linkage: Linkage, differing: Collection[str] = ()) -> None:
@@ -293,9 +293,9 @@ def probable_copies(
     They are a mixture of copies and other pairs. How the words of other pairs compare is known from
     pairs that are not each other's nearest; expectation maximisation estimates the rest.
     """
-    near = np.flatnonzero(pairs.by_far)
+    nearest_pairs = np.flatnonzero(pairs.by_far)
     controls = spread(np.flatnonzero(~pairs.mutual), MOST_CONTROLS)
-    evidence = words.compared(pairs.i[near], pairs.j[near])
+    evidence = words.compared(pairs.i[nearest_pairs], pairs.j[nearest_pairs])
     control = words.compared(pairs.i[controls], pairs.j[controls]).states
     step = np.searchsorted(SIMILARITIES, pairs.similarities)
     steps = len(SIMILARITIES) + 1
@@ -307,14 +307,14 @@ def probable_copies(
         controls_of_step + CONTROLS_GIVEN
     )
     state = evidence.states
-    near_step = step[near]
+    near_step = step[nearest_pairs]
     states = np.arange(STATES, dtype=np.int64)
     expected = EXPECTED_STEPS[states % 3] * EXPECTED_STEPS[states // 3 % 3] / 2
     of_copies = expected
     step_of_copies = np.full(steps, 1 / steps, np.float64)
     step_of_others = distribution_of(np.bincount(near_step, minlength=steps) + 1.0)
     share = FIRST_SHARE
-    probabilities = np.zeros(len(near))
+    probabilities = np.zeros(len(nearest_pairs))
     for _ in range(STEPS):
         copies = share * step_of_copies[near_step] * of_copies[state]
         other_pairs = (
@@ -323,7 +323,7 @@ def probable_copies(
         probabilities = np.where(
             evidence.possible, copies / (copies + other_pairs), 0.0
         )
-        share = (probabilities.sum() + 0.5) / (len(near) + 10)
+        share = (probabilities.sum() + 0.5) / (len(nearest_pairs) + 10)
         of_copies = distribution_of(
             np.bincount(state, probabilities, STATES) + COPIES_GIVEN * expected
         )
@@ -333,7 +333,7 @@ def probable_copies(
         step_of_others = distribution_of(
             np.bincount(near_step, 1 - probabilities, steps) + 1.0
         )
-    return near, probabilities
+    return nearest_pairs, probabilities
 
 
 def distribution_of(weights: npt.NDArray[np.floating[Any]]) -> Float64Array:
@@ -354,9 +354,9 @@ class PairsOfCopies(PairsWithin):
     """
 
     def __init__(
-        self, near: NearPairsOfRecords, size: int, families: Int64Array
+        self, near_pairs: NearPairsOfRecords, size: int, families: Int64Array
     ) -> None:
-        super().__init__(near.i, near.j, size)
+        super().__init__(near_pairs.i, near_pairs.j, size)
         self._families = families
 
     def rivals(self, links: BoolArray) -> BoolArray:
@@ -404,27 +404,29 @@ class Copies:
 
 
 def copies_of(
-    linkage: Linkage, words: RecordWords, near: NearPairsOfRecords
+    linkage: Linkage, words: RecordWords, near_pairs: NearPairsOfRecords
 ) -> Copies | None:
     """Return the copies among the nearest records; None if there are hardly any."""
     near_by_far, probabilities = probable_copies(
-        words, near
+        words, near_pairs
     )  # ascending, as the candidates are
     if probabilities.sum() < FEWEST_COPIES * len(linkage.a):
         return None
-    seeds = np.zeros(len(near.i), bool)
+    seeds = np.zeros(len(near_pairs.i), bool)
     seeds[near_by_far[probabilities >= SURE]] = True
     records = np.zeros(len(linkage.a), bool)
-    records[near.i[seeds]] = True
-    records[near.j[seeds]] = True
-    rivals = np.flatnonzero((records[near.i] | records[near.j]) & ~near.mutual)
+    records[near_pairs.i[seeds]] = True
+    records[near_pairs.j[seeds]] = True
+    rivals = np.flatnonzero(
+        (records[near_pairs.i] | records[near_pairs.j]) & ~near_pairs.mutual
+    )
     rivals = spread(rivals, MOST_CONTROLS)
-    contradicted = ~words.compared(near.i[rivals], near.j[rivals]).possible
+    contradicted = ~words.compared(near_pairs.i[rivals], near_pairs.j[rivals]).possible
     families = np.append(rivals[contradicted], near_by_far[probabilities < 1 - SURE])
-    cosines, _ = linkage.record_texts.compared(near.i, near.j)
-    pairs = PairsOfCopies(near, len(linkage.a), families)
+    cosines, _ = linkage.record_texts.compared(near_pairs.i, near_pairs.j)
+    pairs = PairsOfCopies(near_pairs, len(linkage.a), families)
     found_seeds = FoundSeeds(
-        near.i, near.j, cosines, pairs, seeds, pairs.rivals(seeds), 1
+        near_pairs.i, near_pairs.j, cosines, pairs, seeds, pairs.rivals(seeds), 1
     )
     likely = probabilities >= LIKELY
     by_chance = CHANCE_COPIES * len(linkage.a) / max(1, int(likely.sum()))

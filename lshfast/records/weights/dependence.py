@@ -1,7 +1,7 @@
-"""Fields that depend on each other: strangers agree in both of them, or matches differ in both.
+"""Fields that depend on each other: strangers agree in both of them more often than by chance.
 
-They are the edges of the networks of matches and strangers. A full name and its parts, or a town
-and a postcode, agree together; the parts of an address change together.
+They are the edges of the networks of matches and strangers, such as a full name and its parts, or a
+town and a postcode.
 """
 
 from __future__ import annotations
@@ -27,16 +27,9 @@ MOST_DIFFERENT = 0.5  # of the matches may differ in a field
 MOST_ONE_BY_ONE = 12
 MOST_PARENTS = 12  # of a field, in the networks
 PATTERNS_AT_ONCE = 1 << 16  # whose pairs of fields are counted
-LEAST_LIFT = (
-    1.2  # of the agreements of strangers in two fields, over those of independent ones
-)
+# Agreements of strangers in two fields, as times the agreements in independent fields.
+LEAST_LIFT = 1.2
 LEAST_SHARE = 0.5  # of all agreements in two fields, for those of strangers
-# Independent fields that agree in pairs that probably match, such pairs, and the part of them that
-# is due to chance.
-FEWEST_AGREEING = 2
-FEWEST_ALIKE = 20.0
-MOST_BY_CHANCE = 0.1
-LEAST_CHANGED = 0.01  # of such pairs, for those that differ in two fields
 SIGNIFICANT = 4.0  # standard errors
 FEWEST_TOGETHER = 5.0  # agreements of strangers in two fields
 TINY = 1e-300
@@ -306,12 +299,12 @@ def differs_in_most(
     edges: set[Edge],
 ) -> BoolArray:
     """Return which patterns differ in half of the other fields; dependent fields count once."""
-    others = components_of(
+    groups = components_of(
         [field for field in range(len(close)) if field not in excluded], edges
     )
-    if not others:
+    if not groups:
         return np.zeros(len(patterns.counts), bool)
-    states = np.stack([state_of(patterns, close, fields) for fields in others], axis=1)
+    states = np.stack([state_of(patterns, close, fields) for fields in groups], axis=1)
     differing = (states == MOSTLY_DIFFERENT).sum(axis=1)
     present = (states != ALL_ABSENT).sum(axis=1)
     return np.asarray(differing >= np.maximum(1, 0.5 * present))
@@ -331,78 +324,3 @@ def state_of(
     )
     state[count == 0] = ALL_ABSENT
     return state.astype(np.uint8)
-
-
-def changed_together(
-    patterns: PairPatterns, close: Sequence[BoolArray], edges: set[Edge]
-) -> set[Edge]:
-    """Return pairs of fields that differ together where all other fields agree.
-
-    An example is exchanged names: both are one change.
-    """
-    if len(close) > MOST_ONE_BY_ONE:
-        return set()
-    counts = patterns.counts
-    agrees = np.stack(
-        [close[field][patterns.levels[:, field]] for field in range(len(close))]
-    )
-    present = (patterns.levels != MISSING_LEVEL).T
-    telling = telling_fields(patterns, len(close), edges)
-    equal = (patterns.levels == EXACT_LEVEL).T
-    chance = {
-        field: counts[equal[field]].sum() / max(counts[present[field]].sum(), TINY)
-        for field in telling
-    }
-    together = set()
-    for f, g in combinations(sorted(telling), 2):
-        others = unbound_fields(telling, (f, g), edges)
-        independent = independent_of(others, edges)
-        if (f, g) in edges or len(independent) < FEWEST_AGREEING:
-            continue
-        alike = (
-            np.logical_and.reduce([equal[field] for field in others])
-            & present[f]
-            & present[g]
-        )
-        by_chance = counts.sum() * float(
-            np.prod([chance[field] for field in independent])
-        )
-        if change_together(
-            counts[alike], ~agrees[f][alike], ~agrees[g][alike], by_chance
-        ):
-            together.add((f, g))
-    return together
-
-
-def unbound_fields(telling: Sequence[int], pair: Edge, edges: set[Edge]) -> list[int]:
-    """Return the fields outside a pair that depend on neither of its fields."""
-    bound = set(pair)
-    for edge in edges:
-        if not set(pair).isdisjoint(edge):
-            bound.update(edge)
-    return [field for field in telling if field not in bound]
-
-
-def change_together(
-    counts: Float64Array, first: BoolArray, second: BoolArray, by_chance: float
-) -> bool:
-    """Return whether two fields of probable matches differ together clearly beyond chance.
-
-    `first` and `second` say which patterns differ in either field; `by_chance` of the pairs are
-    no matches.
-    """
-    total = counts.sum()
-    if total < FEWEST_ALIKE or by_chance > MOST_BY_CHANCE * total:
-        return False
-    differing = [counts[first].sum(), counts[second].sum()]
-    # The shared fields are a household's, whose members differ.
-    if max(differing) > MOST_DIFFERENT * total:
-        return False
-    expected = differing[0] * differing[1] / total
-    least = max(
-        FEWEST_TOGETHER,
-        LEAST_CHANGED * total,
-        LEAST_LIFT * expected,
-        expected + SIGNIFICANT * expected**0.5,
-    )
-    return bool(counts[first & second].sum() - by_chance > least)

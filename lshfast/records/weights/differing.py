@@ -8,14 +8,12 @@ names and titles as well: the members of a household do not.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 
-from lshfast._common.types import BoolArray
+from lshfast._common.types import BoolArray, Float64Array
 from lshfast.records.comparison.nearness import MISSING_LEVEL
 from lshfast.records.weights.dependence import (
-    FEWEST_ALIKE,
-    MOST_BY_CHANCE,
     Edge,
     agreeing_levels,
     telling_fields,
@@ -28,10 +26,10 @@ from lshfast.records.weights.mixture import (
 )
 from lshfast.records.weights.patterns import PairPatterns
 
-MOST_AGREEING = 0.25  # of the pairs that agree in two other fields
-LEAST_AGREEING = (
-    0.5  # of the same, in a name or text: the members of a household differ in it
-)
+FEWEST_ALIKE = 20.0  # pairs that agree in two fields
+MOST_BY_CHANCE = 0.1  # of these pairs
+MOST_AGREEING = 0.25  # of the same, in a field that differs in matches
+LEAST_AGREEING = 0.5  # of the same, in a name or text: members of a household differ
 # Matches that are found without a field: at least, and as times the matches with it.
 FEWEST_MORE = 20.0
 TIMES_MORE = 2.0
@@ -101,45 +99,79 @@ def differing_fields(
 
     These two fields identify, and agree together far more often than by chance.
     """
-    counts = patterns.counts
-    fields = range(len(close))
-    agrees = [
-        agreeing_levels(patterns, field, close[field])[patterns.levels[:, field]]
-        for field in fields
+    agreement = PatternAgreement.of(patterns, close)
+    telling = sorted(telling_fields(patterns, len(close), edges))
+    names = [field for field in telling if not may_differ[field]]
+    identifying_pairs = [
+        edge
+        for edge in combinations(telling, 2)
+        if edge not in edges
+        and agreement.is_rare_by_chance(edge)
+        and min(agreement.shares(edge, names), default=1.0) >= LEAST_AGREEING
     ]
-    present = [patterns.levels[:, field] != MISSING_LEVEL for field in fields]
-    chance = [
-        counts[agrees[field]].sum() / max(counts[present[field]].sum(), 1.0)
-        for field in fields
-    ]
-
-    def agreeing_share(alike: BoolArray, field: int) -> float:
-        total = counts[alike & present[field]].sum()
-        if total < FEWEST_ALIKE:
-            return 1.0
-        return float(counts[alike & agrees[field]].sum() / total)
-
-    telling = telling_fields(patterns, len(close), edges)
-    alike_pairs: list[tuple[Edge, BoolArray]] = []
-    for f, g in combinations(sorted(telling), 2):
-        both = agrees[f] & agrees[g]
-        by_chance = counts[present[f] & present[g]].sum() * chance[f] * chance[g]
-        if (f, g) in edges or by_chance > MOST_BY_CHANCE * counts[both].sum():
-            continue
-        names = [
-            field for field in telling if field not in (f, g) and not may_differ[field]
-        ]
-        if all(agreeing_share(both, name) >= LEAST_AGREEING for name in names):
-            alike_pairs.append(((f, g), both))
     differing = set()
     for field in telling:
         if not may_differ[field]:
             continue
         shares = [
-            agreeing_share(both, field)
-            for edge, both in alike_pairs
-            if field not in edge
+            share
+            for edge in identifying_pairs
+            for share in agreement.shares(edge, [field])
         ]
         if shares and max(shares) <= MOST_AGREEING:
             differing.add(field)
     return differing
+
+
+@dataclass(frozen=True)
+class PatternAgreement:
+    """In which fields the pairs of each pattern agree, and have both values.
+
+    Attributes
+    ----------
+    counts : ndarray of float64, shape (patterns,)
+    agrees, present : list of ndarray of bool, shape (patterns,)
+        One for each field.
+    """
+
+    counts: Float64Array
+    agrees: list[BoolArray]
+    present: list[BoolArray]
+
+    @classmethod
+    def of(cls, patterns: PairPatterns, close: Sequence[BoolArray]) -> PatternAgreement:
+        """Return the agreement of patterns, of which some levels are close."""
+        agrees = []
+        present = []
+        for field, levels in enumerate(patterns.levels.T):
+            agrees.append(agreeing_levels(patterns, field, close[field])[levels])
+            present.append(levels != MISSING_LEVEL)
+        return cls(patterns.counts, agrees, present)
+
+    def number(self, pairs: BoolArray) -> float:
+        """Return how many pairs have some patterns."""
+        return float(self.counts[pairs].sum())
+
+    def is_rare_by_chance(self, edge: Edge) -> bool:
+        """Return whether few of the pairs that agree in two fields do so by chance."""
+        f, g = edge
+        by_chance = self.number(self.present[f] & self.present[g])
+        for field in edge:
+            present = max(self.number(self.present[field]), 1.0)
+            by_chance *= self.number(self.agrees[field]) / present
+        together = self.number(self.agrees[f] & self.agrees[g])
+        return by_chance <= MOST_BY_CHANCE * together
+
+    def shares(self, edge: Edge, fields: Sequence[int]) -> list[float]:
+        """Return for each other field the share of the pairs that agree in it, of those that agree
+        in both fields of an edge; 1 of few pairs.
+        """
+        alike = self.agrees[edge[0]] & self.agrees[edge[1]]
+        shares = []
+        for field in fields:
+            if field in edge:
+                continue
+            total = self.number(alike & self.present[field])
+            agreeing = self.number(alike & self.agrees[field])
+            shares.append(agreeing / total if total >= FEWEST_ALIKE else 1.0)
+        return shares

@@ -33,17 +33,15 @@ ITERATIONS = 200
 TOLERANCE = 1e-7  # of the largest change of a probability
 SMOOTHING = 0.5  # observations added to each level of u
 PRIOR_MATCHES = 20.0  # observations added to the levels of m, distributed by EXPECTED
-PRIOR_PAIRS = (
-    5.0  # the same for the pairs that a rule brings by chance, distributed as u
-)
+# The same for the pairs that a rule brings by chance, distributed as u
+PRIOR_PAIRS = 5.0
 FIRST_SHARE = 0.3  # matches for each record, before anything is known
 TINY = 1e-12
 # of equal and of wholly different values, given a match, before all is known
 EXPECTED = 0.7
 EXPECTED_OTHER = 0.1
-LEAST_CHANCE = (
-    0.1  # least share of the agreements of random pairs that is attributed to chance
-)
+# Least share of the agreements of random pairs that is attributed to chance
+LEAST_CHANCE = 0.1
 LARGEST_WEIGHT = 40.0  # bits
 # Pairs of matches for each record of one table, at most; of two tables, one for each record.
 MOST_DUPLICATES = 2.0
@@ -155,6 +153,18 @@ def random_rows(linkage: Linkage, size: int) -> tuple[Int64Array, Int64Array]:
     return i, j + (j >= i)
 
 
+def levels_by_chance(
+    linkage: Linkage, comparers: Sequence[FieldComparer]
+) -> list[Float64Array]:
+    """Return u of each field."""
+    rows = pairs_for_chance(linkage)
+
+    def chance_of(comparer: FieldComparer) -> Float64Array:
+        return chance_levels(linkage, comparer, rows)
+
+    return list(ordered_map(chance_of, comparers, linkage.threads))
+
+
 def chance_levels(
     linkage: Linkage, comparer: FieldComparer, rows: tuple[Int64Array, Int64Array]
 ) -> Float64Array:
@@ -164,10 +174,17 @@ def chance_levels(
     counts = np.bincount(levels, minlength=len(comparer.labels)).astype(np.float64)
     equal = equal_by_chance(linkage, coded)
     unequal = counts[EXACT_LEVEL + 1 :] + SMOOTHING
-    found = np.zeros(len(comparer.labels))
-    found[EXACT_LEVEL] = equal
-    found[EXACT_LEVEL + 1 :] = (1 - equal) * unequal / unequal.sum()
-    return found
+    frequencies = np.zeros(len(comparer.labels))
+    frequencies[EXACT_LEVEL] = equal
+    frequencies[EXACT_LEVEL + 1 :] = (1 - equal) * unequal / unequal.sum()
+    return frequencies
+
+
+def distribution(levels: npt.NDArray[np.uint8], size: int) -> Float64Array:
+    """Return the frequencies of the levels but the one of missing values; none of them is 0."""
+    counts = np.bincount(levels, minlength=size) + 0.5
+    counts[MISSING_LEVEL] = 0
+    return np.asarray(counts / counts.sum(), np.float64)
 
 
 def equal_by_chance(linkage: Linkage, coded: CodedField) -> float:
@@ -210,19 +227,16 @@ def estimate_weights(
     "Frequency-based matching in Fellegi-Sunter model of record linkage", 1989.
     """
     places = candidates.places
-    rows = pairs_for_chance(linkage)
-    u = list(
-        ordered_map(
-            lambda own: chance_levels(linkage, own, rows), comparers, linkage.threads
-        )
-    )
-    chosen = candidates
+    u = levels_by_chance(linkage, comparers)
+    training = candidates
     if len(places) > TRAINING_PAIRS:
         rng = np.random.default_rng([linkage.seed, 2])
-        some = np.sort(rng.choice(len(places), TRAINING_PAIRS, replace=False))
-        chosen = replace(candidates, places=places[some], masks=candidates.masks[some])
-    rules = largest_rules(chosen)
-    i, j = linkage.rows_of(chosen.places)
+        numbers = np.sort(rng.choice(len(places), TRAINING_PAIRS, replace=False))
+        training = replace(
+            candidates, places=places[numbers], masks=candidates.masks[numbers]
+        )
+    rules = largest_rules(training)
+    i, j = linkage.rows_of(training.places)
     levels = ordered_map(
         lambda c: c.levels(c.coded.codes[0][i], c.coded.codes[1][j]),
         comparers,
@@ -230,9 +244,9 @@ def estimate_weights(
     )
     columns = [rules, *levels]
     where, pattern = distinct_rows(columns)
-    patterns = np.stack([own[where] for own in columns], axis=1)
+    patterns = np.stack([column[where] for column in columns], axis=1)
     counts = np.bincount(pattern, minlength=len(where))
-    scale = len(places) / max(1, len(chosen))
+    scale = len(places) / max(1, len(training))
     weighted = np.asarray(counts * scale, np.float64)
     m, matches, steps = maximise(patterns[:, 1:], patterns[:, 0], weighted, u, linkage)
     prior = share_of(matches, linkage)
@@ -253,10 +267,10 @@ def largest_rules(candidates: CandidatePairs) -> npt.NDArray[np.uint8]:
         range(len(candidates.reports)),
         key=lambda rule: (candidates.reports[rule].pairs, -rule),
     )
-    found = np.zeros(len(candidates), np.uint8)
+    rule_of_pair = np.zeros(len(candidates), np.uint8)
     for rule in order:
-        found[rules_of(candidates.masks, rule)] = rule
-    return found
+        rule_of_pair[rules_of(candidates.masks, rule)] = rule
+    return rule_of_pair
 
 
 def share_of(matches: float, linkage: Linkage) -> float:
@@ -303,14 +317,15 @@ def maximise(
     m = [levels.copy() for levels in expected]
     rules = int(groups.max()) + 1 if len(groups) else 0
     places = [
-        groups.astype(np.int64) * len(own) + patterns[:, f] for f, own in enumerate(u)
+        groups.astype(np.int64) * len(levels) + patterns[:, field]
+        for field, levels in enumerate(u)
     ]
     totals = [
-        _sums(own, counts, (rules, len(levels)))
-        for own, levels in zip(places, u, strict=True)
+        _sums(place, counts, (rules, len(levels)))
+        for place, levels in zip(places, u, strict=True)
     ]
-    chance = [_limited(own_u, total) for own_u, total in zip(u, totals, strict=True)]
-    others = [own.copy() for own in chance]
+    chance = [_limited(levels, total) for levels, total in zip(u, totals, strict=True)]
+    rule_levels = [levels.copy() for levels in chance]
     sizes = np.bincount(groups, counts, minlength=rules)
     most = min(linkage.sizes) * (1.0 if linkage.b is not None else MOST_DUPLICATES)
     shares = np.clip(FIRST_SHARE * min(linkage.sizes) / np.maximum(sizes, 1), 1e-9, 0.5)
@@ -319,25 +334,27 @@ def maximise(
     while step < ITERATIONS:
         step += 1
         odds = np.log(shares / (1 - shares))[groups]
-        for f, (own_m, own_u) in enumerate(zip(m, others, strict=True)):
-            ratio = np.log(np.maximum(own_m, TINY)) - np.log(np.maximum(own_u, TINY))
+        for place, matching, other in zip(places, m, rule_levels, strict=True):
+            ratio = np.log(np.maximum(matching, TINY)) - np.log(np.maximum(other, TINY))
             ratio[:, MISSING_LEVEL] = 0.0
-            odds += ratio.reshape(-1)[places[f]]
+            odds += ratio.reshape(-1)[place]
         posterior = counts / (1 + np.exp(-np.clip(odds, -700, 700)))
-        found = []
-        for f, prior in enumerate(expected):
-            sums = _sums(places[f], posterior, totals[f].shape)
+        new_m = []
+        for field, prior in enumerate(expected):
+            sums = _sums(places[field], posterior, totals[field].shape)
             weights = sums.sum(axis=0) + PRIOR_MATCHES * prior
             weights[MISSING_LEVEL] = 0
-            found.append(weights / weights.sum())
-            others[f] = _distribution(totals[f] - sums, PRIOR_PAIRS * chance[f])
+            new_m.append(weights / weights.sum())
+            rule_levels[field] = _distribution(
+                totals[field] - sums, PRIOR_PAIRS * chance[field]
+            )
         total = float(posterior.sum())
         change = max(
-            float(np.abs(new - old).max()) for new, old in zip(found, m, strict=True)
+            float(np.abs(new - old).max()) for new, old in zip(new_m, m, strict=True)
         )
         change = max(change, abs(total - matches) / max(1.0, total))
         shares = (np.bincount(groups, posterior, minlength=rules) + 1) / (sizes + 2)
-        m = found
+        m = new_m
         matches = total
         if change < TOLERANCE:
             break
@@ -357,28 +374,28 @@ def _sums(
 
 def _limited(u: Float64Array, totals: Float64Array) -> Float64Array:
     """Return u for each rule (rows), limited to the levels that its candidates have."""
-    found = np.where(totals > 0, np.maximum(u, TINY), TINY)
-    found[:, MISSING_LEVEL] = 0
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
+    limited = np.where(totals > 0, np.maximum(u, TINY), TINY)
+    limited[:, MISSING_LEVEL] = 0
+    return np.asarray(limited / limited.sum(axis=1, keepdims=True))
 
 
 def _distribution(sums: Float64Array, prior: Float64Array) -> Float64Array:
     """Return the distribution of levels for each rule (rows), with prior observations."""
-    found = np.maximum(sums, 0) + prior
-    found[:, MISSING_LEVEL] = 0
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
+    weights = np.maximum(sums, 0) + prior
+    weights[:, MISSING_LEVEL] = 0
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def _expected(levels: int) -> Float64Array:
     """Return a distribution with equal values most likely, and each further level but the last half
     as likely.
     """
-    found = np.zeros(levels)
-    found[EXACT_LEVEL] = EXPECTED
-    rest = 0.5 ** np.arange(levels - 2, dtype=np.int64)
-    found[EXACT_LEVEL + 1 :] = (1 - EXPECTED - EXPECTED_OTHER) * rest / rest.sum()
-    found[-1] += EXPECTED_OTHER
-    return found
+    expected = np.zeros(levels)
+    expected[EXACT_LEVEL] = EXPECTED
+    steps = 0.5 ** np.arange(levels - 2, dtype=np.int64)
+    expected[EXACT_LEVEL + 1 :] = (1 - EXPECTED - EXPECTED_OTHER) * steps / steps.sum()
+    expected[-1] += EXPECTED_OTHER
+    return expected
 
 
 def _ratio(
@@ -399,8 +416,10 @@ def _ratio(
     """
     if unordered is not None:
         ratio = _ratio(np.delete(m, unordered), np.delete(u, unordered))
-        alone = m[unordered] / max(u[unordered], TINY)
-        return np.insert(ratio, unordered, np.clip(alone, 1.0, 2.0**LARGEST_WEIGHT))
+        unordered_ratio = m[unordered] / max(u[unordered], TINY)
+        return np.insert(
+            ratio, unordered, np.clip(unordered_ratio, 1.0, 2.0**LARGEST_WEIGHT)
+        )
     pools: list[tuple[float, float, int]] = []
     for matches, strangers in zip(
         m[EXACT_LEVEL:].tolist(), u[EXACT_LEVEL:].tolist(), strict=True
@@ -419,8 +438,8 @@ def _ratio(
 
 def without_matches(u: Float64Array, m: Float64Array, prior: float) -> Float64Array:
     """Return the distribution of the levels of random pairs that are no matches."""
-    found = np.maximum(u - prior * m, LEAST_CHANCE * u)
-    return np.asarray(found / found.sum())
+    strangers = np.maximum(u - prior * m, LEAST_CHANCE * u)
+    return np.asarray(strangers / strangers.sum())
 
 
 def with_prior(
@@ -433,12 +452,16 @@ def with_prior(
     """Return the weights at another share of matches among all pairs: random pairs have more or
     fewer of them.
     """
-    more = prior - weights.prior
+    difference = prior - weights.prior
     fields = [
         weights_of(
-            comparer, own.m, without_matches(own.u, own.m, more), prior, frequencies
+            comparer,
+            field.m,
+            without_matches(field.u, field.m, difference),
+            prior,
+            frequencies,
         )
-        for comparer, own in zip(comparers, weights.fields, strict=True)
+        for comparer, field in zip(comparers, weights.fields, strict=True)
     ]
     return LinkWeights(fields, prior, prior * linkage.all_pairs, weights.iterations)
 
@@ -451,8 +474,8 @@ def weights_of(
     frequencies: bool,
     graded: bool = False,
 ) -> FieldWeights:
-    """Return the weights of a field from m and u; `graded` interpolates those of names, texts and
-    numbers.
+    """Return the weights of a field from m and u; `graded` interpolates them for names, texts
+    and numbers.
     """
     exchanged = EXACT_LEVEL + 1 if comparer.field_levels.exchanged else None
     bits = np.log2(_ratio(m, u, exchanged))

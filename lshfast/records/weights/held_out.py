@@ -58,10 +58,12 @@ def rates_of(
         else (i, j)
     )
     name = comparer.coded.field.name
-    found = [differences(comparer, pair) for pair in ((i, j), rows)]
-    certain = found[0][(scores >= sure) & np.isfinite(found[0])]
+    field_differences = [differences(comparer, pair) for pair in ((i, j), rows)]
+    certain = field_differences[0][(scores >= sure) & np.isfinite(field_differences[0])]
     h0 = float(certain.mean()) if len(certain) >= LEAST_SURE else None
-    return rate_table(scores, found[0], random=found[1], h0=h0, field=name)
+    return rate_table(
+        scores, field_differences[0], random=field_differences[1], h0=h0, field=name
+    )
 
 
 def differences(

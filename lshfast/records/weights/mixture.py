@@ -32,7 +32,6 @@ from lshfast.records.weights.dependence import (
     TINY,
     Edge,
     agreeing_levels,
-    changed_together,
     dependent_pairs,
     independent_fields,
     independent_of,
@@ -128,7 +127,7 @@ class FieldModel:
         first, of_pattern = distinct_rows([*columns, patterns.levels[:, field]])
         level = patterns.levels[first, field]
         states_of_parents = [column[first] for column in columns]
-        given = (
+        parent_number = (
             distinct_rows(states_of_parents)[1]
             if parents
             else np.zeros(len(first), np.int64)
@@ -145,17 +144,17 @@ class FieldModel:
         start[level == MISSING_LEVEL] = 1.0
         pairs = sums_by(of_pattern, patterns.counts, len(first))
         variance = np.bincount(
-            given, sums_by(of_pattern, patterns.variances, len(first))
+            parent_number, sums_by(of_pattern, patterns.variances, len(first))
         )
         sampled_weight = np.maximum(
-            1.0, variance / np.maximum(np.bincount(given, pairs), TINY)
-        )[given]
+            1.0, variance / np.maximum(np.bincount(parent_number, pairs), TINY)
+        )[parent_number]
         return cls(
             field,
             parents,
             parent_states,
             of_pattern,
-            given,
+            parent_number,
             level,
             different,
             changed,
@@ -255,14 +254,14 @@ def expected_levels(close: BoolArray) -> Float64Array:
     """
     size = len(close)
     number = np.arange(size, dtype=np.int64)
-    near = np.flatnonzero(close & (number > EXACT_LEVEL))
-    far = np.flatnonzero(~close & (number > EXACT_LEVEL))
+    near_levels = np.flatnonzero(close & (number > EXACT_LEVEL))
+    far_levels = np.flatnonzero(~close & (number > EXACT_LEVEL))
     levels = np.zeros(size)
     levels[EXACT_LEVEL] = EXPECTED_EQUAL
-    if len(near):
-        steps = 0.5 ** np.arange(len(near), dtype=np.int64)
-        levels[near] = EXPECTED_CLOSE * steps / steps.sum()
-    levels[far] = (1 - levels.sum()) / max(1, len(far))
+    if len(near_levels):
+        steps = 0.5 ** np.arange(len(near_levels), dtype=np.int64)
+        levels[near_levels] = EXPECTED_CLOSE * steps / steps.sum()
+    levels[far_levels] = (1 - levels.sum()) / max(1, len(far_levels))
     return levels
 
 
@@ -341,7 +340,6 @@ def fit_mixture(
     )
     if connected != edges:
         edges = dependent_pairs(votes, close, connected, None)
-    edges |= changed_together(votes, close, edges)
     if len(searched) < len(close):
         states = AgreementStates.of(votes, close, range(len(close)))
     while True:
@@ -351,18 +349,20 @@ def fit_mixture(
         # Where strangers outnumber all matches that there can be, and nothing else shows, no match
         # is seen.
         strangers = states.expected(edges)
-        seen = (strangers <= MOST_DIFFERENT * most_matches) | states.surpass(strangers)
-        possible &= seen[states.of_pattern]
+        is_seen = (strangers <= MOST_DIFFERENT * most_matches) | states.surpass(
+            strangers
+        )
+        possible &= is_seen[states.of_pattern]
         mixture = maximise(patterns, models, possible, most_matches, ROUGH_TOLERANCE)
-        more = dependent_pairs(votes, close, edges, mixture.probabilities)
-        if more == edges:
+        all_edges = dependent_pairs(votes, close, edges, mixture.probabilities)
+        if all_edges == edges:
             mixture = maximise(
                 patterns, models, possible, most_matches, TOLERANCE, mixture
             )
             mixture.edges = edges
             mixture.searched = searched
             return mixture
-        edges = more
+        edges = all_edges
 
 
 def searched_fields(
@@ -385,8 +385,8 @@ def searched_fields(
         )
     ordered = sorted(fields, key=lambda field: (chance[field], field))
     independent = independent_of(ordered, edges)
-    others = [field for field in ordered if field not in independent]
-    return sorted([*independent, *others][:MOST_ONE_BY_ONE])
+    dependent = [field for field in ordered if field not in independent]
+    return sorted([*independent, *dependent][:MOST_ONE_BY_ONE])
 
 
 def without_doubtful(
@@ -396,10 +396,10 @@ def without_doubtful(
     missing values.
     """
     levels = patterns.levels.copy()
-    for field, own in enumerate(doubtful):
-        if own.any():
-            rare = agreeing_levels(patterns, field, close[field] | own)
-            levels[(own & rare)[levels[:, field]], field] = MISSING_LEVEL
+    for field, doubtful_levels in enumerate(doubtful):
+        if doubtful_levels.any():
+            rare = agreeing_levels(patterns, field, close[field] | doubtful_levels)
+            levels[(doubtful_levels & rare)[levels[:, field]], field] = MISSING_LEVEL
     return dataclasses.replace(patterns, levels=levels)
 
 
@@ -448,7 +448,7 @@ def possible_matches(
         Fields that depend on each other; of those that agree, or differ, such fields count once.
     decisive : sequence of int
     """
-    agrees = [known[level] for known, level in zip(close, levels, strict=True)]
+    agrees = [close[field][level] for field, level in enumerate(levels)]
     present = levels != MISSING_LEVEL
     if not telling:
         return np.asarray(
@@ -481,19 +481,21 @@ def maximise(
     """
     total = max(1.0, patterns.total)
     share = min(0.5, FIRST_MATCHES / total) if start is None else start.share
-    chosen = np.flatnonzero(possible | (patterns.same > 0))
-    part = patterns.part(chosen)
-    may_match = possible[chosen]
+    part_patterns = np.flatnonzero(possible | (patterns.same > 0))
+    part = patterns.part(part_patterns)
+    may_match = possible[part_patterns]
     sampled_weight = part.variances / np.maximum(part.counts, TINY)
-    places = [model.of_pattern[chosen] for model in models]
+    places = [model.of_pattern[part_patterns] for model in models]
     probabilities = (
-        np.zeros(len(chosen)) if start is None else start.probabilities[chosen]
+        np.zeros(len(part_patterns))
+        if start is None
+        else start.probabilities[part_patterns]
     )
     converged = False
     step = 0 if start is None else start.steps
     while step < MOST_STEPS and not converged:
         step += 1
-        odds = np.full(len(chosen), np.log(share / (1 - share)), np.float64)
+        odds = np.full(len(part_patterns), np.log(share / (1 - share)), np.float64)
         matches = part.matches(probabilities)
         for model, place in zip(models, places, strict=True):
             model.estimate_strangers(sums_by(place, matches, len(model.level)))
@@ -511,6 +513,6 @@ def maximise(
         share = min(0.5, max(min(matches.sum(), most_matches), 1e-6) / total)
         change = (part.counts * np.abs(probabilities - previous)).sum()
         converged = change <= tolerance * max(matches.sum(), 1.0)
-    every = np.zeros(len(patterns.counts))
-    every[chosen] = probabilities
-    return Mixture(models, share, step, converged, every)
+    all_probabilities = np.zeros(len(patterns.counts))
+    all_probabilities[part_patterns] = probabilities
+    return Mixture(models, share, step, converged, all_probabilities)

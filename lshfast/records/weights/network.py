@@ -13,6 +13,7 @@ from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.records.comparison.full_names import are_texts
 from lshfast.records.comparison.levels import FieldComparer
 from lshfast.records.comparison.nearness import EXACT_LEVEL
+from lshfast.records.distinct import places_among
 from lshfast.records.linkage import Linkage
 from lshfast.records.links.labels import NO_LABELS, PairLabels
 from lshfast.records.links.scoring import (
@@ -202,11 +203,13 @@ class Network:
 
     def _given_bits(self, field: int, levels: Levels) -> Float64Array:
         """Return the weights of a field given its parents, or without them for new combinations."""
-        given = self.given[field]
-        keys = keys_of(levels, given.parents, given.parent_states, field)
-        at = np.minimum(np.searchsorted(given.keys, keys), len(given.keys) - 1)
+        given_weights = self.given[field]
+        keys = keys_of(
+            levels, given_weights.parents, given_weights.parent_states, field
+        )
+        places, is_known = places_among(keys, given_weights.keys)
         bits = self.weights.fields[field].bits[levels[field]]
-        return np.where(given.keys[at] == keys, given.bits[at], bits)
+        return np.where(is_known, given_weights.bits[places], bits)
 
 
 def information_of(linkage: Linkage, coded: CodedField) -> float:
@@ -229,16 +232,16 @@ def suits_mixture(linkage: Linkage, edges: set[Edge]) -> bool:
         if are_texts(field.kind, field.values)
     }
     names -= texts
-    others = set(range(len(fields))) - texts - names
+    fixed_fields = set(range(len(fields))) - texts - names
     if not texts and not names:
         return True
-    bound = {number for edge in edges for number in edge if set(edge) & others}
-    fixed = sum(information[number] for number in others)
-    named = sum(information[number] for number in names - bound)
-    free = sum(information[number] for number in texts - bound)
-    if fixed < NAMES_SHARE * named:
-        return fixed >= free + named
-    return fixed + named >= free
+    bound = {number for edge in edges for number in edge if set(edge) & fixed_fields}
+    fixed_bits = sum(information[number] for number in fixed_fields)
+    name_bits = sum(information[number] for number in names - bound)
+    free_bits = sum(information[number] for number in texts - bound)
+    if fixed_bits < NAMES_SHARE * name_bits:
+        return fixed_bits >= free_bits + name_bits
+    return fixed_bits + name_bits >= free_bits
 
 
 def is_decisive(linkage: Linkage, coded: CodedField) -> bool:
@@ -299,7 +302,7 @@ def learn_network(
     mixture = fitted_mixture(linkage, comparers, patterns, edges)
     matches = patterns.matches(mixture.probabilities)
     fields: list[FieldWeights] = [None] * len(comparers)  # type: ignore[list-item] # filled below
-    given = {}
+    given_weights = {}
     for model in mixture.models:
         field = model.field
         match_sums = model.joint_sums(matches)
@@ -312,7 +315,7 @@ def learn_network(
             comparers[field], m, u, mixture.share, frequencies and is_independent
         )
         if model.parents:
-            given[field] = GivenWeights.of(model, patterns)
+            given_weights[field] = GivenWeights.of(model, patterns)
     prior = mixture.share
     weights = LinkWeights(
         fields, prior, float(prior * linkage.all_pairs), mixture.steps
@@ -330,7 +333,7 @@ def learn_network(
         if not names_records(comparers[number].coded)
     ]
     return Network(
-        comparers, weights, given, reached, by_twos, tuple(differing)
+        comparers, weights, given_weights, reached, by_twos, tuple(differing)
     ), patterns
 
 

@@ -21,7 +21,7 @@ from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Arr
 from lshfast.kernels import pairs as kernels
 from lshfast.records.comparison.levels import FieldComparer
 from lshfast.records.comparison.nearness import EXACT_LEVEL
-from lshfast.records.distinct import distinct_rows
+from lshfast.records.distinct import distinct_rows, places_among
 from lshfast.records.linkage import Linkage
 from lshfast.records.weights.fellegi_sunter import random_rows
 
@@ -73,23 +73,23 @@ class PairPatterns:
         """The number of all pairs."""
         return float(self.counts.sum())
 
-    def part(self, chosen: Int64Array) -> PairPatterns:
+    def part(self, numbers: Int64Array) -> PairPatterns:
         """Return some of the patterns, without candidates."""
         return PairPatterns(
-            self.levels[chosen],
-            self.counts[chosen],
-            self.counted[chosen],
-            self.variances[chosen],
+            self.levels[numbers],
+            self.counts[numbers],
+            self.counted[numbers],
+            self.variances[numbers],
             np.zeros(0, np.int64),
-            self.same[chosen],
-            self.different[chosen],
+            self.same[numbers],
+            self.different[numbers],
         )
 
-    def thinned(self, chosen: Int64Array, step: int) -> PairPatterns:
+    def thinned(self, numbers: Int64Array, step: int) -> PairPatterns:
         """Return some of the patterns, each of which stands for `step` patterns; without
         candidates.
         """
-        part = self.part(chosen)
+        part = self.part(numbers)
         counts = part.counts * step
         return replace(part, counts=counts, variances=counts**2)
 
@@ -102,7 +102,7 @@ def count_patterns(
 ) -> PairPatterns:
     """Count the agreement patterns of all pairs, of which those at `places` are candidates.
 
-    Samples are those of the constants above times `sampled`.
+    The sizes of samples are the constants above times `sampled`.
     """
     candidate_levels = levels_of(comparers, linkage.rows_of(places), linkage.threads)
     sample, weights = sampled_pairs(linkage, comparers, places, sampled)
@@ -134,11 +134,12 @@ def with_marks(
     """Return patterns with the candidates that people marked; marked pairs that are no candidates
     are left out.
     """
-    known = among(marked, places)
-    marked_patterns = patterns.candidates[np.searchsorted(places, marked[known])]
+    candidates, is_candidate = places_among(marked, places)
+    marked_patterns = patterns.candidates[candidates[is_candidate]]
+    marked_same = same[is_candidate]
     size = len(patterns.counts)
     of_answer = [
-        np.bincount(marked_patterns[same[known] == answer], minlength=size).astype(
+        np.bincount(marked_patterns[marked_same == answer], minlength=size).astype(
             np.float64
         )
         for answer in (True, False)
@@ -172,10 +173,10 @@ def sampled_pairs(
     """Return the levels of sampled pairs that are no candidates, and how many pairs each of them
     stands for.
     """
-    rest = linkage.all_pairs - len(places)
-    if rest <= 0:
+    others_count = linkage.all_pairs - len(places)
+    if others_count <= 0:
         return np.zeros((len(comparers), 0), np.uint8), np.zeros(0)
-    drawn = [
+    samples = [
         ascending(
             linkage,
             random_rows(
@@ -183,19 +184,20 @@ def sampled_pairs(
             ),
         )
     ]
-    rates = [len(drawn[0][0]) / linkage.all_pairs]
+    rates = [len(samples[0][0]) / linkage.all_pairs]
     equal = min(SAMPLED_EQUAL, MOST_SAMPLED_EQUAL // len(comparers))
     for number, comparer in enumerate(comparers):
         rows, total = equal_rows(linkage, comparer, number, int(equal * sampled))
-        drawn.append(ascending(linkage, rows))
+        samples.append(ascending(linkage, rows))
         rates.append(len(rows[0]) / total if total else 0.0)
-    i, j = (np.concatenate(side) for side in zip(*drawn, strict=True))
+    i, j = (np.concatenate(side) for side in zip(*samples, strict=True))
     sampled_places = (i * linkage.sizes[1] + j).astype(np.uint64)
-    outside = ~among(sampled_places, places)
+    _, is_candidate = places_among(sampled_places, places)
+    outside = ~is_candidate
     levels = levels_of(comparers, (i[outside], j[outside]), linkage.threads)
     equal_rates = np.array(rates[1:])[:, None] * (levels == EXACT_LEVEL)
     weights = 1 / (rates[0] + equal_rates.sum(axis=0))
-    return levels, weights * (rest / weights.sum()) if len(weights) else weights
+    return levels, weights * (others_count / weights.sum()) if len(weights) else weights
 
 
 def ascending(linkage: Linkage, rows: Rows) -> Rows:
@@ -203,14 +205,6 @@ def ascending(linkage: Linkage, rows: Rows) -> Rows:
     if linkage.b is not None:
         return rows
     return np.minimum(*rows), np.maximum(*rows)
-
-
-def among(sampled: UInt64Array, places: UInt64Array) -> npt.NDArray[np.bool_]:
-    """Return which of some places are among others, which are ascending."""
-    if not len(places):
-        return np.zeros(len(sampled), bool)
-    at = np.minimum(np.searchsorted(places, sampled), len(places) - 1)
-    return np.asarray(places[at] == sampled)
 
 
 def equal_rows(
@@ -233,13 +227,13 @@ def equal_rows(
     total = float(pairs.sum())
     if not total:
         return (np.zeros(0, np.int64), np.zeros(0, np.int64)), 0.0
-    drawn = min(most, int(total))
+    size = min(most, int(total))
     values = np.searchsorted(
-        np.cumsum(pairs, dtype=np.float64), rng.random(drawn) * total, side="right"
+        np.cumsum(pairs, dtype=np.float64), rng.random(size) * total, side="right"
     )
     values = np.minimum(values, len(pairs) - 1)
-    first = (rng.random(drawn) * sizes[0][values]).astype(np.int64)
-    second = (rng.random(drawn) * (sizes[1][values] - single)).astype(np.int64)
+    first = (rng.random(size) * sizes[0][values]).astype(np.int64)
+    second = (rng.random(size) * (sizes[1][values] - single)).astype(np.int64)
     if single:
         second += second >= first
     return (

@@ -49,12 +49,12 @@ def prior_of_scores(scores: Float64Array, prior: float, all_pairs: int) -> float
     >>> prior_of_scores(np.full(12, 20.0), 0.01, 1000)
     0.01
     """
-    found = prior
+    share = prior
     for _ in range(MOST_STEPS):
-        odds = scores + np.log2(found) - np.log2(1 - found)
+        odds = scores + np.log2(share) - np.log2(1 - share)
         total = float((1 / (1 + np.exp2(-np.clip(odds, -1000, 1000)))).sum())
-        before = found
-        found = min(MOST_PRIOR, max(prior, total / max(1, all_pairs)))
-        if abs(found - before) <= TOLERANCE * before:
+        before = share
+        share = min(MOST_PRIOR, max(prior, total / max(1, all_pairs)))
+        if abs(share - before) <= TOLERANCE * before:
             break
-    return found if found >= LEAST_MISSED * prior else prior
+    return share if share >= LEAST_MISSED * prior else prior

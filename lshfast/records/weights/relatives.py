@@ -40,11 +40,9 @@ from lshfast.records.weights.patterns import PairPatterns
 
 MOST_STATES = 100  # that are more frequent than expected
 FEWEST_PAIRS = 10.0  # of a state
-# Relatives, as a part of the pairs that agree in the shared fields.
-MOST_RELATIVES = 0.5
-NEARLY_ALL = 0.9  # if they differ in one field only
-# If they differ in FEWEST_DIFFERENT independent fields or more, which identify more than the
-# shared ones.
+MOST_RELATIVES = 0.5  # of the pairs that agree in the shared fields
+# The same, if they differ in FEWEST_DIFFERENT independent fields or more, which identify more than
+# the shared ones.
 FEW_RELATIVES = 0.1
 FEWEST_DIFFERENT = 3
 LEAST_CHANGED = 0.01  # of the matches, for a change of several fields
@@ -231,23 +229,17 @@ def are_relatives(
 ) -> bool:
     """Return whether pairs that agree in some fields and differ in others are relatives.
 
-    They are most of the pairs that agree so, or, if matches may outnumber them, they differ in more
-    than they agree in. Of pairs that differ in one field only, some must clearly be matches.
+    They are most of the pairs that agree so, and differ in two independent fields or more.
     """
+    if len(independent_of(different, edges | edges_among(shared))) < 2:
+        return False
     if not are_beyond_chance(states, shared, different, expected):
         return False
     alike = states.all_equal(shared)
     number = states.number(alike & states.all_different(different))
     comparable = comparable_pairs(states, alike, different)
-    if len(independent_of(different, edges | edges_among(shared))) > 1:
-        return bool(
-            number >= MOST_RELATIVES * comparable + SIGNIFICANT / 2 * comparable**0.5
-        )
-    if number < NEARLY_ALL * comparable:
-        return False
-    matches = states.number(alike & states.all_equal(different))
-    by_chance = comparable * float(states.chance[list(different)].prod())
-    return bool(matches > LEAST_LIFT * by_chance + SIGNIFICANT * (by_chance + 1) ** 0.5)
+    least = MOST_RELATIVES * comparable + SIGNIFICANT / 2 * comparable**0.5
+    return bool(number >= least)
 
 
 def are_outnumbered_relatives(

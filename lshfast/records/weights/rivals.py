@@ -13,7 +13,9 @@ import numpy as np
 from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast.records.choices import Assignment
 
-MARGIN = 0.75  # of the similarity of a seed, which those of its rivals are below
+MARGIN = (
+    0.75  # of the similarity of a seed, which is above the similarity of its rivals
+)
 # Within one table: the least similarity of a seed, and the most records before the gap.
 LEAST_SIMILARITY = 0.5
 MOST_BEFORE_GAP = 10
