@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lshfast._engine.columns import ArrowLists, Elements, PackedSets
-from lshfast._items import sets
+from lshfast._items import kind as kind_of_items
 from lshfast._items.packed_sets import counts_of, pack, unpack
 from lshfast._items.sets import SetReader
 from lshfast.kernels.text import Texts
@@ -51,7 +51,7 @@ def test_columns_of_arrow_are_read_without_python_objects(kind, monkeypatch):
         if "string" in str(kind)
         else [[1], [-1, 2, 3], None, [], [2]]
     )
-    monkeypatch.setattr(sets, "decoded_lists", None)
+    monkeypatch.setattr(kind_of_items, "decoded_lists", None)
     found, bad = SetReader().read(pa.array(values, kind).slice(1))
     assert not bad
     offsets, elements = unpack(found)
