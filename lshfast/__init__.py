@@ -44,7 +44,7 @@ internal and may change.
 
 from typing import TYPE_CHECKING
 
-from lshfast import startup  # noqa: F401  before all others: see there
+from lshfast._common import startup  # noqa: F401  before all others: see there
 from lshfast._common.lazy import lazy_names
 from lshfast._common.version import VERSION as __version__  # noqa: F401
 

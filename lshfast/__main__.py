@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from lshfast import startup
+from lshfast._common import startup
 from lshfast._common.version import VERSION
 
 SIGNALS = [

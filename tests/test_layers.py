@@ -51,8 +51,8 @@ APPLICATIONS = (
 for application in APPLICATIONS:
     BELOW[application] = ["_engine", *BELOW["_engine"]]
 BELOW["records"] += ["quality"]  # what labels say of a threshold
-BELOW["_cli"] = [*APPLICATIONS, "spark", "stages", "startup", *BELOW["spark"]]
-TOP = {"__init__", "__main__", "startup"}
+BELOW["_cli"] = [*APPLICATIONS, "spark", "stages", *BELOW["spark"]]
+TOP = {"__init__", "__main__"}
 
 
 @cache

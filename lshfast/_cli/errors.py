@@ -20,7 +20,7 @@ from lshfast._cli.own_options import options_below, own_options, with_own_option
 from lshfast._common.atomic_files import printable
 from lshfast._common.errors import DataError, FormatError, TooManyRemovedError
 from lshfast._common.nearest import nearest
-from lshfast.startup import CLOSED_PIPE
+from lshfast._common.startup import CLOSED_PIPE
 
 if TYPE_CHECKING:
     from lshfast._engine.inputs import Inputs

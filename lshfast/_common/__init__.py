@@ -14,5 +14,6 @@ Files:
 - extras.py, lazy.py: packages of extras and names that are imported when they are used.
 - stop_words.py, decimal_codes.py, image_hashes.py: stop words; codes that may be decimal numbers;
   hashes of images by name and version.
-- version.py, code_version.py: the version, and a digest of the code.
+- version.py, code_version.py, startup.py: the version, and a digest of the code; what runs before
+  all other imports.
 """
