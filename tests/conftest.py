@@ -61,8 +61,8 @@ MANY_CASES = 6
 
 # Of the cases that a test leaves to the slow tests, these run at least so many, and at least one in
 # SLOW_SHARE. The others are weekly.
-LEAST_SLOW_CASES = 3
-SLOW_SHARE = 8
+LEAST_SLOW_CASES = 1
+SLOW_SHARE = 16
 
 
 @pytest.fixture(params=LEVELS)
