@@ -145,6 +145,7 @@ def test_an_embedding_of_a_pipeline():
     ).shape == (120, 2)
 
 
+@pytest.mark.slow
 def test_sparse_points():
     points = clusters()
     points[np.abs(points) < 2] = 0

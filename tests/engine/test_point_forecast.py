@@ -52,6 +52,7 @@ def table_of(shown):
     return {float(first): list(map(float, rest)) for first, *rest in cells}
 
 
+@pytest.mark.slow
 def test_the_plan_of_vectors():
     shown = told(
         "--as",
@@ -184,6 +185,7 @@ def test_the_share_of_codes_that_are_compared(bits, similarity):
     assert share_read(shares, similarity) == pytest.approx(wanted)
 
 
+@pytest.mark.slow
 def test_input_says_how_many_rows_there_are_and_how_far_apart(rows):
     shown = told(rows, "--column", "v", "--threshold", 0.95)
     assert shown.startswith(

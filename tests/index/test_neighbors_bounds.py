@@ -385,6 +385,7 @@ def exact_distances(metric, queries, points):
     return 2 * np.arcsin(np.minimum(lengths / 2, 1)) if metric == "angle" else lengths
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("metric", ["angle", "euclidean", "manhattan"])

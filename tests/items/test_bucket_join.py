@@ -102,6 +102,7 @@ def test_stars_and_forests_are_those_of_all_pairs(
     assert len(forest.left) <= len(pairs)
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(
     n=st.integers(1, 300),

@@ -95,6 +95,7 @@ def test_telephones(text, region, form):
     assert phone_form(text, region) == form
 
 
+@pytest.mark.slow
 def test_regions_are_guessed():
     assert region_of(US).region == "US"
     assert (

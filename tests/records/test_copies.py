@@ -89,6 +89,7 @@ def test_copies_among_families_are_linked(percent):
     assert len(links & pairs) >= 0.8 * len(links)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, pytest.param(3, marks=pytest.mark.weekly)])
 def test_a_version_that_differs_in_every_copy_does_not_make_copies_a_family(seed):
     rng = np.random.default_rng(seed)

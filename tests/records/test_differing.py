@@ -65,6 +65,7 @@ def joined(first, second):
     return {name: first[name] + second[name] for name in first}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "columns",
     [
@@ -85,6 +86,7 @@ def test_columns_that_differ_in_every_match_of_two_tables_do_not_outvote_equal_t
     assert len(pairs - true) < 0.05 * len(true)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "columns",
     [
@@ -106,6 +108,7 @@ def test_columns_that_differ_in_every_duplicate_of_a_table_do_not_outvote_the_ot
     assert len(pairs - true) < 0.05 * len(true)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "columns",
     [

@@ -135,6 +135,7 @@ def test_tables_with_nothing_in_common_have_no_links(number, families):
     )  # of one table
 
 
+@pytest.mark.slow
 def test_a_column_that_repeats_others_is_no_further_evidence():
     population = Population(3)
     people = population.people(1200, 0)
@@ -334,6 +335,7 @@ def test_matches_that_changed_several_columns_at_once_are_found(both):
     assert recall >= 0.93
 
 
+@pytest.mark.slow
 def test_many_fields_are_compared_and_what_is_left_out_is_said():
     rng = np.random.default_rng(5)
     words = np.array(["".join(rng.choice(SYLLABLES, 3)) for _ in range(300)], object)

@@ -28,7 +28,8 @@ BLOCK = re.compile(
 COMMANDS = f'set -eu\nlshfast() {{ {sys.executable!r} -m lshfast "$@"; }}\npython() {{ {sys.executable!r} "$@"; }}\n'
 NOT_HERE = re.compile(
     r"(?s:.*\bsbatch\b.*)"  # a block that submits jobs
-    r"|(?m:^(?:(?:pip|conda|git|podman|docker|make|python benchmarks/\w+\.py) |.*\b(?:s3a?|hf)://|.*--executor (?:ray|dask)\b)(?:.*\\\n)*.*\n)"
+    r"|(?m:^(?:(?:pip|conda|git|podman|docker|make|python benchmarks/\w+\.py) "
+    r"|.*\b(?:s3a?|hf)://|.*--executor (?:ray|dask)\b)(?:.*\\\n)*.*\n)"
 )
 PROGRESS = re.compile(r"(?m)^lshfast: [\w ]+: [\d,]+ .*\n")
 MEASURED = re.compile(r"\d[\d,.]* (?=(?:s|ms|kB|MB|GB|MB/s)\b)")

@@ -71,6 +71,7 @@ def test_a_run_goes_on_where_it_ended(folder):
     assert calls == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 def test_tasks_of_killed_processes_are_repeated(folder):
     killed = {}
@@ -156,6 +157,7 @@ def test_without_slurm(folder, monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_watching_ends_with_the_last_task(folder):
     """Another process runs the tasks."""
     work = planned(folder)
