@@ -240,11 +240,19 @@ def run(options: Options, console: Console) -> None:
             executor=options.executor,
             workers=options.workers,
             address=options.address,
-            sbatch=shlex.split(options.sbatch),
+            sbatch=_words(options.sbatch),
             retries=options.retries,
             progress=_progress_of(watch),
         )
     console.finish(summary)
+
+
+def _words(arguments: str) -> list[str]:
+    """Return the arguments of sbatch, divided as a shell divides them."""
+    try:
+        return shlex.split(arguments)
+    except ValueError as error:
+        raise ValueError(f"sbatch: {arguments!r} has no end: {error}") from None
 
 
 def _tasks_of(stage: StageName) -> Run:

@@ -11,6 +11,16 @@ has, and `run` runs one of them:
 (True, 'apply')
 
 `status` says which tasks are missing, and has the figures of the run at its end.
+
+Files
+-----
+- `api` has the public functions; `planning` makes a plan, `stage_plan` is it, `stages_status` says
+  what is done.
+- The stages in order (`task_order`): `counting`, `sketching`, `joining`, `collecting`, `verifying`
+  and `applying`; `ordering`, `value_counts`, `pairing` and `page_notes` carry order values, values
+  of a column, pairs and notes for the `page` through them.
+- `task_files` and `task_reader` are the files of a task, `stage_index` those of a stage.
+- `execution` runs all tasks: in a `worker` process, on `slurm`, Ray or Dask.
 """
 
 from lshfast.stages.api import plan, run, run_all, status, tasks, watch, write_page

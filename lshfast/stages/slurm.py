@@ -101,7 +101,9 @@ class SlurmQueue:
         program = f"{shlex.quote(sys.executable)} -m lshfast stage {stage}"
         task = f"$((SLURM_ARRAY_TASK_ID + {first}))"
         work = os.path.abspath(self._plan.work)
-        log = os.path.join(work, LOGS, f"{stage}-%A-%a.log").replace("\\", "\\\\")
+        # In the name of a folder, % is no pattern of Slurm.
+        folder = os.path.join(work, LOGS).replace("%", "%%")
+        log = os.path.join(folder, f"{stage}-%A-%a.log")
         megabytes = -(-self._plan.budget.memory // (1 << 20)) + PROCESS_MEGABYTES
         command = [
             "sbatch",

@@ -149,6 +149,12 @@ def test_command(folder):
     assert "600" in run("stage", "run", work).stderr
 
 
+def test_arguments_of_sbatch_that_do_not_end(folder):
+    options = "--executor", "slurm", "--sbatch", "'--partition"
+    reason = failing(2, "stage", "run", planned(folder), *options)
+    assert 'sbatch: "\'--partition" has no end' in reason
+
+
 def test_without_slurm(folder, monkeypatch):
     monkeypatch.setenv("PATH", str(folder))
     reason = failing(1, "stage", "run", planned(folder), "--executor", "slurm")
