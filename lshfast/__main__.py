@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 from lshfast._common import startup
 from lshfast._common.version import VERSION
@@ -24,6 +25,9 @@ SIGNALS = [
 # removal of files.
 GRACE = 1.0
 _stopped = -GRACE
+
+# Seconds after which a signal is repeated if the exception that it raised was ignored.
+REPEAT_AFTER = 0.01
 
 
 def main() -> None:
@@ -41,6 +45,7 @@ def main() -> None:
                 startup.leave,
             ):
                 signal.signal(number, _stop)
+        sys.unraisablehook = _stop_again
         if sys.argv[1:] == [
             "--version"
         ]:  # answered at once, without the modules of the commands
@@ -63,6 +68,7 @@ def main() -> None:
         for number in SIGNALS:  # from here on they end the process without a traceback
             if signal.getsignal(number) is _stop:
                 signal.signal(number, signal.SIG_DFL)
+        sys.unraisablehook = sys.__unraisablehook__
 
 
 def process() -> None:
@@ -129,6 +135,27 @@ def _stop(number: int, _: object) -> None:
     _stopped = time.monotonic()
     if _stopped - before >= GRACE:
         raise KeyboardInterrupt(number)
+
+
+def _stop_again(unraisable: Any) -> None:
+    """Repeat a signal that came in a finalizer or a weak reference's callback, whose exceptions
+    Python ignores; report other exceptions as usual.
+    """
+    error = unraisable.exc_value
+    if not (type(error) is KeyboardInterrupt and error.args):
+        sys.__unraisablehook__(unraisable)
+        return
+    import threading
+
+    def send() -> None:
+        global _stopped
+        _stopped = -GRACE
+        if os.name == "posix":  # also ends what the main thread waits for
+            signal.pthread_kill(threading.main_thread().ident or 0, error.args[0])
+        else:
+            signal.raise_signal(error.args[0])
+
+    threading.Timer(REPEAT_AFTER, send).start()
 
 
 if __name__ == "__main__":

@@ -130,17 +130,17 @@ def write_long(path, text):
 
 def stopped(number, path, *arguments):
     """Send a signal to a run that has begun to read a file; return its exit status and what it said."""
-    child = process(*arguments, **HEEDING)
-    deadline = time.monotonic() + 60
-    while (
-        child.poll() is None
-        and time.monotonic() < deadline
-        and not has_open(child.pid, path)
-    ):
-        time.sleep(0.005)
-    time.sleep(
-        0.1
-    )  # Python itself loses an interrupt that comes while it makes the reader of a gzip file
-    child.send_signal(number)
-    _, said = child.communicate(timeout=60)
+    with process(*arguments, **HEEDING) as child:
+        deadline = time.monotonic() + 60
+        while (
+            child.poll() is None
+            and time.monotonic() < deadline
+            and not has_open(child.pid, path)
+        ):
+            time.sleep(0.005)
+        child.send_signal(number)
+        try:
+            _, said = child.communicate(timeout=60)
+        finally:
+            child.kill()
     return child.returncode, said

@@ -784,6 +784,39 @@ def test_interrupt_while_a_module_is_imported(tmp_path, number, module):
     assert os.listdir(tmp_path) == []
 
 
+INTERRUPTED_IN_FINALIZER = """
+import os, signal, sys
+path, number = sys.argv[1], int(sys.argv[2])
+del sys.argv[1:3]
+class Finalized:
+    def __del__(self):
+        os.kill(os.getpid(), number)
+def hook(event, about):
+    if event == "open" and about[0] == path:
+        Finalized()
+sys.addaudithook(hook)
+from lshfast.__main__ import main
+main()
+"""
+
+
+@pytest.mark.one_case
+@pytest.mark.parametrize("number", ENDINGS)
+def test_an_interrupt_in_a_finalizer(tmp_path, number):
+    big = write_long(tmp_path / "in.jsonl.gz", TEXTS[0])
+    command = [sys.executable, "-c", INTERRUPTED_IN_FINALIZER, big, str(int(number))]
+    done = subprocess.run(
+        [*command, "dedup", big, "-o", tmp_path / "out.jsonl"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        **HEEDING,
+    )
+    assert (done.returncode, done.stderr) == ENDINGS[number]
+    assert os.listdir(tmp_path) == ["in.jsonl.gz"]
+
+
 @pytest.mark.parametrize("number", ENDINGS)
 def test_an_interrupt_that_an_extension_overlooks(number):
     """Python makes a SystemError of it: "returned a result with an exception set"."""
