@@ -66,7 +66,7 @@ for python in "${pythons[@]}"; do
   if [ "$name" = 3.10 ]; then echo "Python 3.10, the oldest dependencies"; else echo "Python $name"; fi
   wait "${installations[$name]}" || { tail -n 40 "$work/$name.log" && exit 1; }
   cd "$work/run"
-  "$work/env-$name/bin/python" -m pytest -q -m "not weekly" $chosen
+  "$work/env-$name/bin/python" -m pytest -q -m "not slow and not weekly" $chosen
   "$work/env-$name/bin/python" -m tests.cross_version write "$work/written/$name"
   names+=("$name")
 done

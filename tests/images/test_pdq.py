@@ -79,7 +79,7 @@ def test_the_hash_is_pdqs(tmp_path, photographs, suffix, size):
         assert abs(hashes.quality[0] - quality) <= 1
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_a_large_photograph(tmp_path, photographs):
     for suffix in ("jpg", "png"):
         path = save(tmp_path, f"a.{suffix}", photographs[0].resize((4000, 3000)))

@@ -17,6 +17,7 @@ from hypothesis.stateful import (
 from lshfast import LSHIndex
 from lshfast.index.matches import Match, Matches
 from tests.index.index_model import EMPTY, IndexModel, check_answer, compare
+from tests.shares import share_of
 
 SMALL = {"num_perm": 8, "bands": 3, "rows_per_band": 2}  # two slots are in no band
 
@@ -301,5 +302,7 @@ def run(stage, machine=IndexMachine, examples=60, steps=25):
     chosen = type("Chosen", (machine,), {"stage": stage})
     run_state_machine_as_test(
         chosen,
-        settings=settings(settings(), max_examples=examples, stateful_step_count=steps),
+        settings=settings(
+            settings(), max_examples=share_of(examples), stateful_step_count=steps
+        ),
     )

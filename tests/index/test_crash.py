@@ -9,6 +9,7 @@ import pytest
 from lshfast import LSHIndex
 from lshfast._common import atomic_files
 from tests.index.index_files import ROOT, saved
+from tests.shares import share_of
 
 pytestmark = [
     pytest.mark.slow,
@@ -45,6 +46,7 @@ def test_killed_at_each_step(tmp_path, act):
     ("act", "times"), [("save", 60), ("commit", 80), ("compact", 60)]
 )
 def test_killed_at_any_time(tmp_path, act, times):
+    times = share_of(times)
     killed, old, _, _ = crash("kills", act, tmp_path, times)
     assert killed == times
     assert old > 0

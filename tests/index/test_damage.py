@@ -21,6 +21,7 @@ from tests.index.index_machine import SMALL
 from tests.index.index_model import EMPTY, IndexModel
 from tests.index.make_golden_index import CASES, FAMILIES, FOLDER, code, row_of_code
 from tests.reference import index_file
+from tests.shares import SHARE, share_of
 
 pytestmark = pytest.mark.slow
 
@@ -51,7 +52,7 @@ def test_cut_at_each_length(grown):
     end = max(end for _, _, end in index_file.read(whole).layout)
     assert end == len(whole)
     said = f"^{re.escape(str(path))}: (header|directory): "
-    for length in reversed(range(end)):
+    for length in reversed(range(0, end, SHARE)):
         if 56 < length % 4096 < 4090 and length < 8192 and length % 61:
             continue  # between the headers
         os.truncate(path, length)
@@ -74,7 +75,7 @@ def test_each_byte_changed(grown):
         sections[start:end] = number
     headers = {at for start in (0, 4096) for at in range(start, start + 56)}
     last = 0
-    for at in range(len(whole)):
+    for at in range(0, len(whole), SHARE):
         if at < 8192 and at not in headers and at % 61:
             continue  # zeros
         with open(path, "r+b", buffering=0) as file:
@@ -397,12 +398,13 @@ def test_verify_follows_buckets_of_all_sizes(tmp_path, values):
 
 def test_damage_does_no_harm(tmp_path):
     """Some inputs of the fuzzer, which is to be run for longer by hand; in a process of their own, as one may crash."""
+    inputs = str(share_of(300))
     done = subprocess.run(
-        [sys.executable, "-m", "tests.index.fuzz_index", "--inputs", "300", "--seed", "1", "--keep", str(tmp_path)],
+        [sys.executable, "-m", "tests.index.fuzz_index", "--inputs", inputs, "--seed", "1", "--keep", str(tmp_path)],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "300 inputs" in done.stdout
+    assert f"{inputs} inputs" in done.stdout
 
 
 # Disks that fail and full disks

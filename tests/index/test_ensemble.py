@@ -15,6 +15,7 @@ from lshfast.index.ensemble import LSHEnsemble
 from lshfast.index.matches import Match
 from tests.reference import forest as reference
 from tests.reference.hashing import EMPTY
+from tests.shares import share_of
 
 K = 8
 
@@ -138,7 +139,9 @@ class EnsembleMachine(RuleBasedStateMachine):
 
 
 TestEnsembleMachine = pytest.mark.slow(EnsembleMachine.TestCase)
-TestEnsembleMachine.settings = settings(max_examples=80, stateful_step_count=25)
+TestEnsembleMachine.settings = settings(
+    max_examples=share_of(80), stateful_step_count=25
+)
 
 
 # The promise

@@ -18,6 +18,7 @@ from lshfast.index.matches import Match, Matches, best_first, best_of
 from lshfast.index.search_plan import choose_steps, gains, missed
 from tests.reference import forest as reference
 from tests.reference.hashing import EMPTY
+from tests.shares import share_of
 
 K = 8
 
@@ -153,7 +154,9 @@ class ForestMachine(RuleBasedStateMachine):
 
 
 TestForestMachine = pytest.mark.slow(ForestMachine.TestCase)
-TestForestMachine.settings = settings(max_examples=100, stateful_step_count=30)
+TestForestMachine.settings = settings(
+    max_examples=share_of(100), stateful_step_count=30
+)
 
 
 # The promise

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 from lshfast.spark.components import components_of_buckets, components_of_edges
+from tests.shares import share_of
 
 
 def edges_of(spark, pairs):
@@ -43,7 +44,8 @@ def test_texts_that_share_buckets(spark, rows):
 def test_chains_and_random_graphs_on_the_cluster(spark):
     rng = np.random.default_rng(1)
     random = rng.integers(0, 400, (300, 2))
-    chain = np.stack([np.arange(1000, 1199), np.arange(1001, 1200)], axis=1)
+    nodes = np.arange(1000, 1000 + share_of(200))
+    chain = np.stack([nodes[:-1], nodes[1:]], axis=1)
     pairs = (
         np.concatenate([random[random[:, 0] != random[:, 1]], chain]) * 2**53 - 2**60
     )
