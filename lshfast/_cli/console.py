@@ -14,10 +14,9 @@ from math import log2
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from lshfast._common.atomic_files import printable
 from lshfast._common.display import Figure, bands_and_rows, counted, figure
 from lshfast._common.startup import INTERRUPTED
-from lshfast._common.visible import one_line, visible
+from lshfast._common.visible import one_line, printable, visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars

@@ -17,10 +17,10 @@ from typer.core import TyperGroup
 
 from lshfast._cli.console import interruption, say
 from lshfast._cli.own_options import options_below, own_options, with_own_options
-from lshfast._common.atomic_files import printable
 from lshfast._common.errors import DataError, FormatError, TooManyRemovedError
 from lshfast._common.nearest import nearest
 from lshfast._common.startup import CLOSED_PIPE
+from lshfast._common.visible import printable
 
 if TYPE_CHECKING:
     from lshfast._engine.inputs import Inputs

@@ -14,8 +14,8 @@ from lshfast._cli.console import (
     say,
     warnings_as_lines,
 )
-from lshfast._common.atomic_files import printable
 from lshfast._common.display import counted
+from lshfast._common.visible import printable
 from lshfast._engine.options.command import (
     INPUTS,
     QUIET,

@@ -16,12 +16,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, BinaryIO, Protocol
 
-from lshfast._common.visible import visible
-
-
-def printable(path: str) -> str:
-    """Return a path as one line of valid Unicode, without control characters."""
-    return visible(os.fsencode(path).decode("utf-8", "backslashreplace"))
+from lshfast._common.visible import printable
 
 
 @contextmanager

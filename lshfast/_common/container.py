@@ -16,10 +16,11 @@ from typing import IO, Any, TypeAlias
 
 import numpy as np
 
-from lshfast._common.atomic_files import atomic_file, printable
+from lshfast._common.atomic_files import atomic_file
 from lshfast._common.errors import FormatError
 from lshfast._common.progress import Progress
 from lshfast._common.types import AnyArray, PathLike, UInt8Array
+from lshfast._common.visible import printable
 from lshfast.kernels.checksum import checksum
 
 Bytes: TypeAlias = UInt8Array

@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 
-from lshfast._common.atomic_files import printable
+from lshfast._common.visible import printable
 
 # The most names that are compared: of columns of a wide table, or of files of a folder.
 MOST_NAMES = 10_000

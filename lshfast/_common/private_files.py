@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 
-from lshfast._common.atomic_files import printable
+from lshfast._common.visible import printable
 
 
 def check_folder(path: str) -> None:

@@ -6,6 +6,7 @@ clipboard. Characters for bidirectional text show the characters of a line in an
 
 from __future__ import annotations
 
+import os
 import re
 
 # How rows without a value are shown. The same text is shown in quotes.
@@ -37,6 +38,11 @@ def visible(text: str, lines: bool = False) -> str:
     return (_CONTROL if lines else _LINE).sub(
         lambda found: found[0].encode("unicode_escape").decode(), text
     )
+
+
+def printable(path: str) -> str:
+    """Return a path as one line of valid Unicode, without control characters."""
+    return visible(os.fsencode(path).decode("utf-8", "backslashreplace"))
 
 
 def without_secrets(place: str) -> str:

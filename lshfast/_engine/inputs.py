@@ -19,23 +19,22 @@ from lshfast._engine.plan import AnyPlan, Keep, Plan
 from lshfast._io import Corpus, DataError, Output, OutputFormat, open_corpus
 from lshfast._io.advice import advising
 from lshfast._io.corpus import Batch
-from lshfast._io.delimiters import other_delimiters
 from lshfast._io.files import (
     MAX_COLUMNS,
     MAX_ROW_BYTES,
     File,
     Format,
+    Layout,
     OnError,
     file_format,
 )
-from lshfast._io.folder import files_of_lines
 from lshfast._io.hash_lists import hash_of_lists
 from lshfast._io.jsonl import first_value
-from lshfast._io.listing import left_out_of
+from lshfast._io.listing import list_files
+from lshfast._io.notes import notes_of_files
 from lshfast._io.parquet import schema_of, type_of
 from lshfast._io.sources import Source
 from lshfast._io.stored_texts import ReadTexts
-from lshfast._io.streams import is_stream
 from lshfast._io.string_file import StringFile
 from lshfast._items.kind import (
     ambiguous,
@@ -61,6 +60,21 @@ SAMPLE_BYTES = 16 << 20  # of text that `Inputs.sample` reads
 
 # Bytes at the beginning and at the end of an input whose checksum the manifest of a run holds.
 END_BYTES = 1 << 20
+
+
+# The options of reading that each file has in its `Layout`.
+OF_LAYOUT = (
+    "column",
+    "id_column",
+    "glob",
+    "on_error",
+    "encoding",
+    "format",
+    "max_row_bytes",
+    "delimiter",
+    "max_columns",
+    "by",
+)
 
 
 @dataclass(frozen=True)
@@ -91,17 +105,23 @@ class Inputs:
         names = {field.name for field in fields(cls)} - {"paths", "listed"}
         return cls(paths, **options.picked(names))
 
+    @property
+    def _layout(self) -> dict[str, Any]:
+        """The options of reading that are fields of a `Layout`."""
+        return {name: getattr(self, name) for name in OF_LAYOUT}
+
     def open(self, **corpus_options: Any) -> Corpus:
         """List the inputs as a corpus; `corpus_options` are further arguments of `open_corpus`."""
-        not_of_corpus = ("paths", "kind", "group_by", "item", "weight", "listed")
-        options = {
-            field.name: getattr(self, field.name)
-            for field in fields(self)
-            if field.name not in not_of_corpus
-        }
         files = self.listed.copy()
         self.listed.clear()
-        return open_corpus(self.paths, **options | corpus_options, files=files or None)
+        options = self._layout | corpus_options
+        return open_corpus(self.paths, **options, files=files or None)
+
+    def list_files(self) -> list[File]:
+        """Return the files of the inputs; they are listed once, also for the next corpus."""
+        if not self.listed:
+            self.listed[:] = list_files(self.paths, Layout(**self._layout))
+        return self.listed
 
     def table(self, options: Mapping[str, Any], name: str = "output") -> Any:
         """Return the table that an option names, None for none; the main one has a format."""
@@ -154,8 +174,7 @@ class Inputs:
             return self.kind
         # The run raises it again, after its options were checked.
         with suppress(DataError, OSError, MemoryError):
-            self.listed[:] = self.open().files
-            for file in self.listed[:1]:
+            for file in self.list_files()[:1]:
                 if file.format == "jsonl":
                     return kind_of_value(first_value(file)) or "text"
         for file in self.listed[:1]:
@@ -185,8 +204,7 @@ class Inputs:
     def _has_weights(self) -> bool:
         """Return whether the sets of the column are weighted, by its type or its first set."""
         with suppress(DataError, OSError, MemoryError):
-            self.listed[:] = self.open().files
-            for file in self.listed[:1]:
+            for file in self.list_files()[:1]:
                 if file.columnar:
                     kind = kind_of_arrow(type_of(file, schema_of(file), self.column))
                     if kind != "text":
@@ -266,9 +284,10 @@ def output_of(
     """Return an output with its options; a pipe has the format of the first input by default."""
     if path is None:
         return None
-    if kind is None and is_stream(path) and file_format(path) is None:
-        kind = _WRITTEN_AS.get(_first_format(inputs), "jsonl")
-    return Output(os.fspath(path), kind, defuse)
+    output = Output(os.fspath(path), kind, defuse)
+    if kind is None and output.is_stream and file_format(output) is None:
+        output.kind = _WRITTEN_AS.get(_first_format(inputs), "jsonl")
+    return output
 
 
 def _first_format(inputs: Inputs) -> Format | None:
@@ -279,7 +298,7 @@ def _first_format(inputs: Inputs) -> Format | None:
     if format_and_codec is not None:
         return format_and_codec[0]
     first_input = replace(inputs, paths=inputs.paths[:1], listed=[])
-    return first_input.open().files[0].format
+    return first_input.list_files()[0].format
 
 
 def text_batches(corpus: Corpus, progress: Progress | None = None) -> Iterator[Texts]:
@@ -335,12 +354,10 @@ def input_notes(*sources: ReadFiles) -> dict[str, Any]:
         for source in sources
         if isinstance(source, Corpus) and source.advice
     )
-    return {
-        "delimiters": other_delimiters(files),
-        "unread": left_out_of(files),
-        "lines": files_of_lines(files),
-        **({"advice": "; ".join(advice)} if advice else {}),
-    }
+    notes = notes_of_files(files)
+    if advice:
+        notes["advice"] = "; ".join(advice)
+    return notes
 
 
 @contextmanager

@@ -17,6 +17,7 @@ Files:
 - stored_texts.py, shown.py: texts that are read again in a file; values as pages show them.
 - string_file.py: ids, order values and rejected rows in files.
 - whole_tables.py, hash_lists.py: all columns of some inputs; lists of hashes of images.
+- notes.py: delimiters, files left out and lines of texts, for the account of a run.
 - output.py, remote_output.py, streams.py: where outputs may be; uploads; standard output and pipes.
 - selection.py, edits.py: the rows to keep; new texts of rows.
 - rows.py, tables.py, to_csv.py, to_jsonl.py, to_parquet.py: rows and tables in each format.

@@ -25,7 +25,6 @@ from lshfast._common.value_codes import ValueCodes
 from lshfast._io import jsonl, parquet
 from lshfast._io.advice import advising
 from lshfast._io.cells import CellType, merged
-from lshfast._io.delimiters import other_delimiters
 from lshfast._io.files import (
     COLUMNAR,
     Block,
@@ -39,6 +38,7 @@ from lshfast._io.files import (
 )
 from lshfast._io.keys import IDS, ORDERS, Ids, RowKeys
 from lshfast._io.listing import list_files
+from lshfast._io.notes import other_delimiters
 from lshfast._io.readers import READERS, check_column
 from lshfast._io.row_types import RowTypes
 from lshfast._io.shown import values_of
@@ -656,7 +656,7 @@ class Corpus:
             ).tolist():
                 block.bad.setdefault(row, long_row(file))
         row_types = self._row_types if file.format == "jsonl" else None
-        if not block.bad and not self.layout.keyed and row_types is None:
+        if not block.bad and not self.layout.recorded and row_types is None:
             self._lines.frombytes(np.asarray(block.lines, np.int64).tobytes())
             return block.texts, None if self._convert else _stored(
                 file, block.texts, block.spans
@@ -669,7 +669,7 @@ class Corpus:
     ) -> list[int]:
         """Number the good rows of a block and return their places; reject the others."""
         good = []
-        keyed = self.layout.keyed
+        keyed = bool(self.layout.recorded)
         untyped = file.delimited
         if keyed:
             self._keys.begin_block(block.ids)
@@ -733,6 +733,8 @@ def _stored(
 def _batch(
     texts: list[Any], source_bytes: int, places: list[StoredTexts | None]
 ) -> Batch:
+    if len(texts) == 1:
+        return Batch(texts[0], source_bytes, places[0])
     stored = [place for place in places if place is not None]
     all_stored = stored and len(stored) == len(places)
     return Batch(
@@ -748,8 +750,6 @@ def _can_join(one: Any, other: Any) -> bool:
 
 
 def _joined(parts: list[Any]) -> Any:
-    if len(parts) == 1:
-        return parts[0]
     if parts and isinstance(parts[0], Texts):
         return Texts.concatenate(parts)
     return [*chain.from_iterable(parts)]

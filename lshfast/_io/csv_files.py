@@ -53,7 +53,7 @@ _PIECE = 1 << 16
 def blocks(file: File) -> Iterator[Block]:
     """Read a file in blocks: pass one."""
     layout = file.layout
-    keyed = layout.keyed
+    keyed = bool(layout.recorded)
     records = _records(file, layout.batch_bytes)
     _, header, _, last_position, position = next(records, (0, None, None, 0, 0))
     if header is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 
 from lshfast._io.files import File
@@ -40,16 +40,6 @@ def states_delimiter(fields: Sequence[str], delimiter: str) -> bool:
     return _STATED.fullmatch(delimiter.join(fields)) is not None
 
 
-def other_delimiters(files: Iterable[File]) -> dict[str, str]:
-    """Return the delimiters that are not those of the formats, by the names of the files."""
-    delimiters = ((file, delimiter_of(file)) for file in files if file.delimited)
-    return {
-        file.name: delimiter
-        for file, delimiter in delimiters
-        if delimiter != _of_format(file)
-    }
-
-
 def delimiter_to_try(file: File) -> str | None:
     """Return the most frequent known delimiter in a header; None if the header is divided."""
     rows = csv.reader(
@@ -64,7 +54,8 @@ def delimiter_to_try(file: File) -> str | None:
     return best if best in header[0] else None
 
 
-def _of_format(file: File) -> str:
+def usual_delimiter(file: File) -> str:
+    """Return the delimiter of a file's format."""
     return "\t" if file.format == "tsv" else ","
 
 
@@ -80,7 +71,7 @@ def _sample(file: File) -> str:
 
 def _detected(file: File) -> str:
     sample = _sample(file)
-    usual = _of_format(file)
+    usual = usual_delimiter(file)
     stated = _STATED.match(sample)
     if stated is not None:
         return stated[1]

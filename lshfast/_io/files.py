@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias, get_args
 
 from lshfast._common.choices import MAX_COLUMNS as MAX_COLUMNS
@@ -134,19 +135,17 @@ class Layout:
         object.__setattr__(self, "encoding", checked_encoding(self.encoding))
         object.__setattr__(self, "delimiter", checked_delimiter(self.delimiter))
 
-    @property
-    def keyed(self) -> bool:
-        """Return whether there are columns besides the texts whose values are recorded."""
-        return bool(self.recorded)
-
-    @property
+    @cached_property
     def keys(self) -> list[str]:
         """Return the names of the id column and the order column, if any."""
-        return [
-            name for name in (self.id_column, self.order_column) if name is not None
-        ]
+        names = []
+        if self.id_column is not None:
+            names.append(self.id_column)
+        if self.order_column is not None:
+            names.append(self.order_column)
+        return names
 
-    @property
+    @cached_property
     def recorded(self) -> list[str]:
         """Return the columns whose values are recorded: `keys`, and the column of `by`."""
         return self.keys if self.by is None else [*self.keys, self.by]
@@ -196,6 +195,15 @@ class File:
     def changed(self) -> DataError:
         """Return the error for a file whose content is not the one that was listed or read."""
         return self.fault(None, "changed while it was in use")
+
+    def check_unchanged(self) -> None:
+        """Raise DataError if the content is not the one that was listed."""
+        try:
+            now = self.source.state()
+        except OSError as error:
+            raise self.fault(None, f"cannot be read: {reason_of(error)}") from error
+        if now != (self.size, self.version):
+            raise self.changed()
 
     @property
     def delimited(self) -> bool:
@@ -248,17 +256,9 @@ def checked_delimiter(name: str | None) -> str | None:
 def steady(file: File) -> Iterator[None]:
     """Check before and after the block that a file has not changed since it was listed."""
 
-    def check() -> None:
-        try:
-            now = file.source.state()
-        except OSError as error:
-            raise file.fault(None, f"cannot be read: {reason_of(error)}") from error
-        if now != (file.size, file.version):
-            raise file.changed()
-
-    check()
+    file.check_unchanged()
     yield
-    check()
+    file.check_unchanged()
 
 
 def file_format(path: PathLike) -> tuple[Format, str | None] | None:
@@ -276,10 +276,10 @@ def codec_of(path: PathLike) -> str | None:
 
 def codec_of_bytes(head: bytes) -> str | None:
     """Return the compression by the first ten bytes of a file."""
-    return next(
-        (codec for start, codec in _MAGIC.items() if re.match(start, head, re.DOTALL)),
-        None,
-    )
+    for start, codec in _MAGIC.items():
+        if re.match(start, head, re.DOTALL):
+            return codec
+    return None
 
 
 def reason_of(error: OSError) -> str:

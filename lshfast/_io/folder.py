@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from lshfast._io.encodings import decode_whole
 from lshfast._io.files import Block, File, Rows, long_row
@@ -10,23 +10,6 @@ from lshfast._io.lines import read_whole
 
 # Where the number of the lines of a text is remembered, in `File.found`.
 LINES = "lines"
-
-# The lines of a text that may be a list of texts.
-MANY_LINES = 1_000
-
-
-def files_of_lines(files: Sequence[File]) -> dict[str, int]:
-    """Return the files of one text that may have one text a line, and their numbers of lines.
-
-    That is a file that is the only input and has several lines, or one that has very many.
-    """
-    least = 2 if len(files) == 1 else MANY_LINES
-    lines = {
-        file.name: int(file.found[LINES])
-        for file in files
-        if file.format == "text" and LINES in file.found
-    }
-    return {name: count for name, count in lines.items() if count >= least}
 
 
 def columns(file: File) -> list[str]:

@@ -308,7 +308,7 @@ def _parse(
         lines.append(line)
         if layout.judged:
             raw.append(piece)
-        if layout.keyed:
+        if layout.recorded:
             block.ids.append(member_or_none(record, layout.id_column))
             block.orders.append(member_or_none(record, layout.order_column))
             block.values.append(member_or_none(record, layout.by))

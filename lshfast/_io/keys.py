@@ -47,13 +47,14 @@ class RowKeys:
         self._row_of: dict[
             str | int, int
         ] = {}  # with a folder: of the ids of the current block
-        self._hashed = 0  # rows before this one are in `_known`
-        self._known = HashedKeys()
+        # Of ids in files: the rows of earlier blocks, which are those before `_hashed`.
+        self._known: HashedKeys | None = None
+        self._hashed = 0
 
     def close(self) -> None:
         """Release the data that is only needed to add more rows."""
         self._row_of.clear()
-        self._known = HashedKeys()
+        self._known = None
         if self.by is not None:
             self.by.close()
 
@@ -71,6 +72,8 @@ class RowKeys:
             or not self._layout.unique_ids
         ):
             return
+        if self._known is None:
+            self._known = HashedKeys()
         fresh = [(key, row) for key, row in self._row_of.items() if row >= self._hashed]
         self._known.add(
             [key for key, _ in fresh], np.array([row for _, row in fresh], np.int64)

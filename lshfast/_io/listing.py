@@ -9,15 +9,14 @@ import posixpath
 import re
 import stat
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, NamedTuple, get_args
 
-from lshfast._common.atomic_files import printable
 from lshfast._common.nearest import files_of
-from lshfast._common.suffixes import most_frequent, suffixes_of
+from lshfast._common.suffixes import suffixes_of
+from lshfast._common.visible import printable
 from lshfast._io.contents import unknown_suffix
 from lshfast._io.files import (
     COLUMNAR,
@@ -242,18 +241,6 @@ def _chosen(inside: list[str], name: str, layout: Layout) -> list[str]:
         if selection:
             return selection
     raise _nothing(name, layout)
-
-
-def left_out_of(files: Iterable[File]) -> dict[str, int]:
-    """Return how many files of the listed folders are not read, by the end of their names.
-
-    Each folder's counts are with the first of its files. With `Layout.glob`, nothing is left out:
-    it says what is read.
-    """
-    counts: Counter[str] = Counter()
-    for file in files:
-        counts.update(file.beside)
-    return most_frequent(counts)
 
 
 def _left_out(inside: Iterable[str], selection: Iterable[str]) -> dict[str, int]:

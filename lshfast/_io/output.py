@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from lshfast._common.atomic_files import atomic_file, printable
+from lshfast._common.atomic_files import atomic_file
 from lshfast._common.choices import OutputFormat as OutputFormat
 from lshfast._common.extras import optional
 from lshfast._common.types import PathLike
+from lshfast._common.visible import printable
 from lshfast._io.files import Format, checked_delimiter, codec_of, file_format
 from lshfast._io.remote_output import check_remote, local_path, location_of, open_remote
 from lshfast._io.sources import is_url
@@ -46,7 +48,6 @@ class Output(str):
     defuse: bool
     delimiter: str | None
     bom: bool
-    _format: tuple[Format, str | None] | None = None
 
     def __new__(
         cls,
@@ -63,9 +64,52 @@ class Output(str):
         output.bom = bom
         return output
 
+    @classmethod
+    def of(cls, path: PathLike) -> Output:
+        """Return a path as an output; one that is an output already stays as it is."""
+        return path if isinstance(path, Output) else cls(os.fspath(path))
+
     def styled(self, delimiter: str | None, bom: bool) -> Output:
         """Return this output with another delimiter, and with a byte order mark or without."""
         return Output(self, self.kind, self.defuse, delimiter, bom)
+
+    @cached_property
+    def format_and_codec(self) -> tuple[Format, str | None]:
+        """The format and the compression: `kind`, or by the name; ValueError for an unknown one."""
+        if self.kind is not None:
+            return self.kind, None if self.kind == "parquet" else codec_of(self)
+        format_and_codec = file_format(self)
+        if format_and_codec is None and self.is_stream:
+            raise ValueError(
+                f"{printable(self)}: a pipe needs output_format (--output-format)"
+            )
+        if format_and_codec is None or format_and_codec[0] in ("text", "arrow", "npy"):
+            name = printable(self)
+            if os.path.isdir(self):
+                raise IsADirectoryError(is_folder(name))
+            kinds = ".jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz) or .parquet"
+            raise ValueError(
+                f"{name}: unknown kind of output: not {kinds}; output_format (--output-format) "
+                "says what it is"
+            )
+        return format_and_codec
+
+    @cached_property
+    def is_stream(self) -> bool:
+        """Whether it is a standard stream or a named pipe."""
+        return is_stream(self)
+
+    @cached_property
+    def location(self) -> str:
+        """The same name for all paths and URLs of a file, or for a standard stream."""
+        return standard(self) or location_of(self)
+
+    @property
+    def csv_style(self) -> CsvStyle:
+        """How it is written if it is CSV or TSV."""
+        is_tsv = self.format_and_codec[0] == "tsv"
+        delimiter = "\t" if is_tsv else self.delimiter or ","
+        return CsvStyle(delimiter, self.defuse, self.bom)
 
 
 class CsvStyle(NamedTuple):
@@ -76,11 +120,9 @@ class CsvStyle(NamedTuple):
     bom: bool = False
 
 
-def csv_style(path: PathLike) -> CsvStyle:
-    """Return how an output is written if it is CSV or TSV."""
-    output = path if isinstance(path, Output) else Output(os.fspath(path))
-    delimiter = "\t" if output_format(path)[0] == "tsv" else output.delimiter or ","
-    return CsvStyle(delimiter, output.defuse, output.bom)
+def output_format(path: PathLike) -> tuple[Format, str | None]:
+    """Return format and compression of an output, by its name or as an `Output` has them."""
+    return Output.of(path).format_and_codec
 
 
 def rejects_beside(path: str | None) -> str | None:
@@ -118,12 +160,7 @@ def check_output(
         If the folder does not exist or is not writable, or `path` is neither a regular file nor a
         named pipe.
     """
-    if output_format(path)[0] == "parquet" and is_terminal(path):
-        raise ValueError(
-            "Parquet is not for a terminal; output_format (--output-format) chooses another format"
-        )
-    if not is_stream(path):
-        check_file(path, inputs, overwrite)
+    _check_output(Output.of(path), _locations_of(inputs), overwrite)
 
 
 def check_outputs(
@@ -132,20 +169,32 @@ def check_outputs(
     overwrite: bool = False,
 ) -> list[str]:
     """Check several outputs, which must be different; return those that are not None."""
-    files = list(inputs)
-    outputs = [path for path in paths if path is not None]
-    for path in outputs:
-        check_output(path, files, overwrite)
+    locations = _locations_of(inputs)
+    outputs = [Output.of(path) for path in paths if path is not None]
+    for output in outputs:
+        _check_output(output, locations, overwrite)
     check_different(outputs)
-    return outputs
+    return [*outputs]
+
+
+def _check_output(output: Output, locations: Collection[str], overwrite: bool) -> None:
+    """Check an output as `check_output` does, given the `locations` of the inputs."""
+    if output.format_and_codec[0] == "parquet" and is_terminal(output):
+        raise ValueError(
+            "Parquet is not for a terminal; output_format (--output-format) chooses another format"
+        )
+    if not output.is_stream:
+        _check_file(output, locations, overwrite)
 
 
 def check_different(paths: Sequence[str]) -> None:
     """Raise ValueError if two outputs are one file."""
-    real = [standard(path) or location_of(path) for path in paths]
-    for number, path in enumerate(paths):
-        if real[number] in real[:number]:
+    locations = set()
+    for path in paths:
+        location = Output.of(path).location
+        if location in locations:
             raise ValueError(f"{path}: two outputs of one name")
+        locations.add(location)
 
 
 def check_file(
@@ -154,13 +203,17 @@ def check_file(
     overwrite: bool = False,
 ) -> None:
     """Check that a file or a URL can be written, as `check_output` does, but for any suffix."""
-    place = os.fspath(path)
-    local = local_path(place) if is_url(place) else place
-    if local is not None:
-        check_place(local, inputs, overwrite)
-        return
-    _check_no_input(place, inputs)
-    check_remote(place, overwrite)
+    _check_file(Output.of(path), _locations_of(inputs), overwrite)
+
+
+def _check_file(path: Output, locations: Collection[str], overwrite: bool) -> None:
+    """Check a file or a URL as `check_file` does, given the `locations` of the inputs."""
+    local = local_path(path)
+    _check_no_input(path, locations)
+    if local is None:
+        check_remote(path, overwrite)
+    else:
+        _check_local(local, overwrite)
 
 
 def check_place(
@@ -169,12 +222,20 @@ def check_place(
     overwrite: bool = False,
 ) -> None:
     """Check that a local file can be written, as `check_output` does, but for any suffix."""
-    name = printable(os.fspath(path))
+    place = os.fspath(path)
+    if is_url(place):
+        raise ValueError(
+            f"{printable(place)}: this output must be a local file, not a URL"
+        )
+    _check_no_input(Output.of(place), _locations_of(inputs))
+    _check_local(place, overwrite)
+
+
+def _check_local(path: str, overwrite: bool) -> None:
+    """Check that a local file can be written."""
+    name = printable(path)
     real = os.path.realpath(path)
-    if is_url(os.fspath(path)):
-        raise ValueError(f"{name}: this output must be a local file, not a URL")
     folder = os.path.dirname(real)
-    _check_no_input(os.fspath(path), inputs)
     if os.path.isdir(real):
         raise IsADirectoryError(is_folder(name))
     if os.path.exists(real) and not os.path.isfile(real):
@@ -198,43 +259,17 @@ def is_folder(name: str) -> str:
     return f"{name}: the output is a folder; name a file in it"
 
 
-def _check_no_input(path: str, inputs: Iterable[PathLike]) -> None:
-    """Raise ValueError if an output is one of the inputs."""
-    place = location_of(path)
-    if any(location_of(os.fspath(input_path)) == place for input_path in inputs):
+def _locations_of(inputs: Iterable[PathLike]) -> set[str]:
+    """Return the locations of the inputs, which are compared with each output."""
+    return {location_of(os.fspath(path)) for path in inputs}
+
+
+def _check_no_input(path: Output, locations: Collection[str]) -> None:
+    """Raise ValueError if an output is one of the inputs, which have these locations."""
+    if path.location in locations:
         raise ValueError(
             f"{printable(path)}: the output is one of the inputs; give it another name"
         )
-
-
-def output_format(path: PathLike) -> tuple[Format, str | None]:
-    """Return format and compression by an output's name; an `Output` remembers them."""
-    if not isinstance(path, Output):
-        return _format_by_name(path)
-    if path._format is None:
-        path._format = _format_by_name(path)
-    return path._format
-
-
-def _format_by_name(path: PathLike) -> tuple[Format, str | None]:
-    """Return format and compression by a name, unless an `Output` has another format."""
-    if isinstance(path, Output) and path.kind is not None:
-        return path.kind, None if path.kind == "parquet" else codec_of(path)
-    format_and_codec = file_format(path)
-    if format_and_codec is None and is_stream(path):
-        raise ValueError(
-            f"{printable(os.fspath(path))}: a pipe needs output_format (--output-format)"
-        )
-    if format_and_codec is None or format_and_codec[0] in ("text", "arrow", "npy"):
-        name = printable(os.fspath(path))
-        if os.path.isdir(path):
-            raise IsADirectoryError(is_folder(name))
-        kinds = ".jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz) or .parquet"
-        raise ValueError(
-            f"{name}: unknown kind of output: not {kinds}; output_format (--output-format) says "
-            "what it is"
-        )
-    return format_and_codec
 
 
 @contextmanager
@@ -242,11 +277,12 @@ def open_output(
     path: PathLike, overwrite: bool, at_once: bool = False
 ) -> Iterator[Any]:
     """Open an output with `open_file` or `open_stream`, compressed according to its name."""
-    _, codec = output_format(path)
+    output = Output.of(path)
+    _, codec = output.format_and_codec
     opened = (
-        open_stream(path, at_once)
-        if is_stream(path)
-        else open_file(os.fspath(path), overwrite)
+        open_stream(output, at_once)
+        if output.is_stream
+        else open_file(output, overwrite)
     )
     with opened as raw, _compressed(raw, codec) as stream:
         yield stream
@@ -254,10 +290,10 @@ def open_output(
 
 def open_file(path: str, overwrite: bool) -> AbstractContextManager[BinaryIO]:
     """Open a file or a URL that appears whole: with `atomic_file` or `open_remote`."""
-    local = local_path(path) if is_url(path) else path
-    return (
-        open_remote(path, overwrite) if local is None else atomic_file(local, overwrite)
-    )
+    local = local_path(path)
+    if local is None:
+        return open_remote(path, overwrite)
+    return atomic_file(local, overwrite)
 
 
 @contextmanager

@@ -49,7 +49,7 @@ def blocks(file: File) -> Iterator[Block]:
             if texts.null_count:
                 block.texts = texts = texts.fill_null("")
             block.bad.update(_undecodable(texts, "the text"))
-        if layout.keyed:
+        if layout.recorded:
             block.ids = _key_values(block, batch, layout.id_column)
             block.orders = _key_values(block, batch, layout.order_column)
             block.values = _by_values(batch, layout.by)

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
-from lshfast._common.atomic_files import printable, publish_at_end
+from lshfast._common.atomic_files import publish_at_end
+from lshfast._common.visible import printable
 from lshfast._io.sources import RemoteFile, is_url, opened_url, remote_errors
 
 # Where an object appears when it was uploaded to its end. Elsewhere a file is uploaded under a
@@ -43,7 +44,12 @@ def location_of(path: str) -> str:
 
 
 def local_path(url: str) -> str | None:
-    """Return the path of a file URL, None for another URL; raise OSError if it is not writable."""
+    """Return a path, and that of a file URL; None for another URL.
+
+    Raises OSError for a URL of a kind that cannot be written to.
+    """
+    if not is_url(url):
+        return url
     if "::" in url or url.partition("://")[0].lower() in _READ_ONLY:
         raise OSError(f"{printable(url)}: a URL of this kind cannot be written to")
     system, inside = opened_url(url)

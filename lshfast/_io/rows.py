@@ -17,7 +17,7 @@ from lshfast._io import to_csv, to_jsonl, to_parquet
 from lshfast._io.corpus import Corpus
 from lshfast._io.edits import Edits
 from lshfast._io.files import Format
-from lshfast._io.output import check_output, open_output, output_format, write_behind
+from lshfast._io.output import Output, check_output, open_output, write_behind
 from lshfast._io.selection import Annotations, Selection
 
 
@@ -55,9 +55,9 @@ def check_rows(corpus: Corpus, out: PathLike, annotations: Iterable[str] = ()) -
     ValueError
         If the output's name has no known suffix.
     """
-    _WRITERS[output_format(out)[0]].check(
-        Selection(corpus, out, None, dict.fromkeys(annotations, ()))
-    )
+    output = Output.of(out)
+    writer = _WRITERS[output.format_and_codec[0]]
+    writer.check(Selection(corpus, output, None, dict.fromkeys(annotations, ())))
 
 
 def write_rows(
@@ -136,10 +136,13 @@ def write_rows(
             )
     if edits is not None and edits.rows.shape != keep.shape:
         raise ValueError(f"edits are for {len(edits.rows)} rows, not {corpus.accepted}")
-    check_output(out, (file.location for file in corpus.files), overwrite)
-    kind = output_format(out)[0]
+    output = Output.of(out)
+    check_output(output, [file.location for file in corpus.files], overwrite)
+    kind = output.format_and_codec[0]
+    selection = Selection(corpus, output, keep, extra, progress, kinds, edits)
     writing = write_behind if threads > 1 and kind != "parquet" else nullcontext
-    with open_output(out, overwrite, at_once=True) as stream, writing(stream) as sink:
-        _WRITERS[kind].write(
-            Selection(corpus, out, keep, extra, progress, kinds, edits), sink
-        )
+    with (
+        open_output(output, overwrite, at_once=True) as stream,
+        writing(stream) as sink,
+    ):
+        _WRITERS[kind].write(selection, sink)

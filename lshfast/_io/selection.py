@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from lshfast._common.atomic_files import printable
 from lshfast._common.extras import optional
 from lshfast._common.types import AnyArray, BoolArray
 from lshfast._io import folder, parquet, text_lines
@@ -18,7 +16,7 @@ from lshfast._io.corpus import Corpus
 from lshfast._io.edits import Edits, edited
 from lshfast._io.files import MOST_CELLS, ROW_CELLS, DataError, File, Rows
 from lshfast._io.jsonl import exact_object
-from lshfast._io.output import CsvStyle, csv_style, output_format
+from lshfast._io.output import CsvStyle, Output
 from lshfast._io.readers import columns_of
 from lshfast._io.row_types import taken, too_many
 
@@ -74,10 +72,10 @@ class SparseColumn:
 
 
 class Selection:
-    """The rows of a corpus to write to `out`; `keep` is None while they are unknown."""
+    """The rows of a corpus to write to `output`; `keep` is None while they are unknown."""
 
     corpus: Corpus
-    out: str
+    output: Output
     keep: BoolArray | None
     annotations: Annotations
     kinds: Mapping[str, str]
@@ -85,7 +83,7 @@ class Selection:
     def __init__(
         self,
         corpus: Corpus,
-        out: str | os.PathLike[str],
+        output: Output,
         keep: BoolArray | None,
         annotations: Annotations,
         progress: Callable[[int], object] | None = None,
@@ -93,13 +91,13 @@ class Selection:
         edits: Edits | None = None,
     ) -> None:
         self.corpus = corpus
-        self.out = printable(os.fspath(out))
+        self.output = output
         self.keep = keep
         self.annotations = annotations
         self.kinds = kinds or {}
         self._edits = edits
-        self._format = output_format(out)[0]
-        self.style: CsvStyle = csv_style(out)
+        self._format = output.format_and_codec[0]
+        self.style: CsvStyle = output.csv_style
         typed = corpus.layout.typed and self._format in ("jsonl", "parquet")
         self.types: Mapping[str, CellType] = corpus.types if typed else {}
         self._tick = progress or (lambda size: None)

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from lshfast._common.atomic_files import printable
 from lshfast._common.extras import optional
+from lshfast._common.visible import printable
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::.*)?://")
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,12 +19,20 @@ from lshfast.kernels.text import Texts
 COMPARED_BYTES = 1 << 23
 
 
-class LinesOfFile(NamedTuple):
-    """Lines of a JSONL file: line i is at ``starts[i]:stops[i]``."""
+@dataclass(frozen=True)
+class LinesOfFile:
+    """The texts of lines of a JSONL file: line i is at ``starts[i]:stops[i]``."""
 
     file: File
     starts: Rows
     stops: Rows
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def take(self, rows: Rows) -> Texts:
+        """Read the texts of some lines."""
+        return jsonl.texts_at(self.file, self.starts[rows], self.stops[rows])
 
 
 class StoredTexts:
@@ -44,7 +52,7 @@ class StoredTexts:
     def __init__(self, parts: Sequence[LinesOfFile | Texts], lengths: Rows) -> None:
         self.lengths = lengths
         self._parts = parts
-        self._ends = np.cumsum([_rows_of(part) for part in parts], dtype=np.int64)
+        self._ends = np.cumsum(list(map(len, parts)), dtype=np.int64)
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -61,7 +69,7 @@ class StoredTexts:
         parts = [Texts([])]
         for part in np.flatnonzero(np.bincount(part_of)).tolist():
             part_rows = numbers[part_of == part] - (self._ends[part - 1] if part else 0)
-            parts.append(_take(self._parts[part], part_rows))
+            parts.append(self._parts[part].take(part_rows))
         if len(parts) == 2:
             return parts[1]
         order = np.argsort(part_of, kind="stable")
@@ -87,20 +95,14 @@ class StoredTexts:
         for column in several:
             parts += column._parts if isinstance(column, StoredTexts) else [column]
         merged_parts: list[LinesOfFile | Texts] = []
-        for _, group in groupby(enumerate(parts), lambda item: _owner(*item)):
-            same = [part for _, part in group]
-            lines = [part for part in same if isinstance(part, LinesOfFile)]
-            if lines:
-                starts = np.concatenate([part.starts for part in lines])
-                merged_parts.append(
-                    LinesOfFile(
-                        lines[0].file,
-                        starts,
-                        np.concatenate([part.stops for part in lines]),
-                    )
-                )
-            else:
-                merged_parts += same
+        for file, group in groupby(parts, _file_of):
+            if file is None:
+                merged_parts += group
+                continue
+            lines = [part for part in group if isinstance(part, LinesOfFile)]
+            starts = np.concatenate([part.starts for part in lines])
+            stops = np.concatenate([part.stops for part in lines])
+            merged_parts.append(LinesOfFile(file, starts, stops))
         return StoredTexts(
             merged_parts, np.concatenate([column.lengths for column in several])
         )
@@ -114,16 +116,5 @@ class ReadTexts(Texts):
         self.stored = stored
 
 
-def _owner(index: int, part: LinesOfFile | Texts) -> int:
-    """Return a number that only neighbouring lines of one file share."""
-    return id(part.file) if isinstance(part, LinesOfFile) else -1 - index
-
-
-def _rows_of(part: LinesOfFile | Texts) -> int:
-    return len(part.starts) if isinstance(part, LinesOfFile) else len(part)
-
-
-def _take(part: LinesOfFile | Texts, rows: Rows) -> Texts:
-    if isinstance(part, LinesOfFile):
-        return jsonl.texts_at(part.file, part.starts[rows], part.stops[rows])
-    return part.take(rows)
+def _file_of(part: LinesOfFile | Texts) -> File | None:
+    return part.file if isinstance(part, LinesOfFile) else None

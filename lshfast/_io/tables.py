@@ -10,15 +10,15 @@ from contextlib import ExitStack
 from itertools import islice
 from typing import Any
 
-from lshfast._common.atomic_files import printable
 from lshfast._common.extras import optional
 from lshfast._common.rows import parts_of_rows
 from lshfast._common.types import PathLike
+from lshfast._common.visible import printable
 from lshfast._io.files import DataError, Reject
 from lshfast._io.output import (
     CsvStyle,
+    Output,
     check_output,
-    csv_style,
     open_output,
     output_format,
 )
@@ -74,15 +74,16 @@ def write_tables(
     The first part determines the names of the columns, and their types in Parquet. `metadata` is
     stored in Parquet only. The other arguments and the errors are those of `write_table`.
     """
-    check_output(path, overwrite=overwrite)
-    kind = output_format(path)[0]
-    name = printable(os.fspath(path))
+    output = Output.of(path)
+    check_output(output, overwrite=overwrite)
+    kind = output.format_and_codec[0]
+    name = printable(output)
     row_count = 0
 
     def misfit(i: int, reason: str) -> DataError:
         return DataError(name, row_count + i + 1, reason, True)
 
-    with open_output(path, overwrite) as stream, ExitStack() as open_writers:
+    with open_output(output, overwrite) as stream, ExitStack() as open_writers:
         writer: Any = None
         for columns in tables:
             lengths = {len(values) for values in columns.values()}
@@ -104,7 +105,7 @@ def write_tables(
                 writer.write_table(table)
             else:
                 if writer is None:
-                    writer = _line_writer(kind, stream, columns, csv_style(path))
+                    writer = _line_writer(kind, stream, columns, output.csv_style)
                 writer(columns, misfit)
             row_count += max(lengths, default=0)
 

@@ -49,7 +49,7 @@ def blocks(file: File) -> Iterator[Block]:
     for first, texts, bad, position in _parts(file):
         size = texts.nbytes + 8 * len(texts)
         block = Block(texts, range(first, first + len(texts)), size, position, bad)
-        if layout.keyed:
+        if layout.recorded:
             none = [None] * len(texts)
             block.ids, block.orders, block.values = (
                 _strings(texts) if is_text else none for is_text in is_column

@@ -12,6 +12,7 @@ import numpy as np
 
 from lshfast._common.extras import optional
 from lshfast._common.rows import int64_range, parts_of_rows
+from lshfast._common.visible import printable
 from lshfast._io.corpus import Corpus
 from lshfast._io.files import DataError, File, Rows
 from lshfast._io.parquet import iso_times, schema_of, type_of
@@ -122,7 +123,7 @@ def write(selection: Selection, stream: Any) -> None:
         )
     batches: list[Any] = []
     size = 0
-    with parquet_writer(stream, full_schema, selection.out) as writer:
+    with parquet_writer(stream, full_schema, printable(selection.output)) as writer:
         for file, rows, chunk in _pieces(selection, len(full_schema)):
             present = _fitted(selection, file, rows, chunk, schema)
             for name, values in selection.added_columns(rows).items():

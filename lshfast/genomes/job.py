@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
-from lshfast._common.atomic_files import printable
 from lshfast._common.display import Figure, counted, figure
 from lshfast._common.progress import Progress
 from lshfast._common.rows import names_of, parts_of_rows
 from lshfast._common.types import AnyArray, RecordArray
+from lshfast._common.visible import printable
 from lshfast._engine.account.display import Account
 from lshfast._engine.frame import Job
 from lshfast._engine.pages.run_pages import PageOutput, named

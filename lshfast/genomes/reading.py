@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lshfast._common.atomic_files import printable
 from lshfast._common.checks import check_bool, check_bytes
 from lshfast._common.progress import Progress
 from lshfast._common.threads import ordered_map, thread_count
 from lshfast._common.types import PathLike, UInt64Array
+from lshfast._common.visible import printable
 from lshfast._io.files import DataError, File, Layout, OnError, Reject
 from lshfast._io.lines import opened
 from lshfast._io.listing import list_files

@@ -20,10 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from lshfast._common.atomic_files import atomic_file, printable
+from lshfast._common.atomic_files import atomic_file
 from lshfast._common.checks import check_bytes, check_int
 from lshfast._common.errors import FormatError
 from lshfast._common.types import PathLike, UInt64Array
+from lshfast._common.visible import printable
 from lshfast.genomes.sketches import (
     MAX_UNPACKED,
     MOST_BOTTOM,

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lshfast._common.atomic_files import printable
 from lshfast._common.checks import check_int
 from lshfast._common.choices import ImageHashKind, OnError
 from lshfast._common.errors import DataError
@@ -19,6 +18,7 @@ from lshfast._common.image_hashes import image_hash
 from lshfast._common.progress import Progress
 from lshfast._common.threads import ordered_map, thread_count
 from lshfast._common.types import Int64Array, UInt64Array
+from lshfast._common.visible import printable
 from lshfast.families.packed import codes_of
 from lshfast.images.decoding import (
     MAX_PIXELS,

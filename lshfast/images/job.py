@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lshfast._common.atomic_files import printable
 from lshfast._common.choices import MAX_PIXELS, ImageHashKind, ImageKeep
 from lshfast._common.decimal_codes import DecimalDigits
 from lshfast._common.display import Figure, counted, figure
@@ -18,6 +17,7 @@ from lshfast._common.progress import Progress
 from lshfast._common.rows import int64_range
 from lshfast._common.threads import thread_count
 from lshfast._common.types import Int64Array
+from lshfast._common.visible import printable
 from lshfast._engine.account.display import Account, groups_figure
 from lshfast._engine.frame import Job
 from lshfast._engine.inputs import Inputs

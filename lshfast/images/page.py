@@ -11,10 +11,10 @@ from functools import partial
 
 import numpy as np
 
-from lshfast._common.atomic_files import printable
 from lshfast._common.display import Figure, counted
 from lshfast._common.threads import ordered_map
 from lshfast._common.types import Int64Array
+from lshfast._common.visible import printable
 from lshfast._io.pages.page import render, short
 from lshfast.images.decoding import MAX_PIXELS, ImageError, decode, quiet_decoder
 from lshfast.images.groups import LEAST_QUALITY, ImageDedup

@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from lshfast._common.atomic_files import printable
 from lshfast._common.types import Float64Array, Int64Array
+from lshfast._common.visible import printable
 from lshfast._engine.pairs.listed import PairArray
 from lshfast._io import DataError, write_table
 from lshfast._io.output import output_format

@@ -12,9 +12,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from lshfast._common.atomic_files import printable
 from lshfast._common.display import Figure, figure
 from lshfast._common.progress import Progress
+from lshfast._common.visible import printable
 from lshfast._engine.account.display import Account
 from lshfast._engine.clusters.file import OpenClusters
 from lshfast._engine.clusters.lasting import ClusterFigures, ClusterUpdate

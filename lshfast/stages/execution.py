@@ -9,11 +9,11 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
-from lshfast._common.atomic_files import printable
 from lshfast._common.errors import DataError, FormatError, TooManyRemovedError
 from lshfast._common.extras import optional
 from lshfast._common.progress import Progress
 from lshfast._common.threads import thread_count
+from lshfast._common.visible import printable
 from lshfast.stages.slurm import SlurmQueue
 from lshfast.stages.stage_plan import StagePlan, read_stage_plan
 from lshfast.stages.task_order import STAGES, StageName, is_done, run_task, tasks_of

@@ -10,9 +10,9 @@ from typing import get_args
 
 import numpy as np
 
-from lshfast._common.atomic_files import printable
 from lshfast._common.private_files import make_folder
 from lshfast._common.run_key import draw_hash_numbers
+from lshfast._common.visible import printable
 from lshfast._engine.account.display import SIMILARITY_NAMES
 from lshfast._engine.account.guard import check_max_removed
 from lshfast._engine.inputs import Inputs, policy_of, state_of
@@ -20,7 +20,7 @@ from lshfast._engine.plan import Plan
 from lshfast._engine.preference import check_keep_measure
 from lshfast._io import Output, OutputFormat, check_rows
 from lshfast._io.files import File, file_format
-from lshfast._io.listing import left_out_of
+from lshfast._io.notes import left_out_of
 from lshfast._io.output import output_format
 from lshfast._io.sources import LocalFile, RemoteFile, is_url, source_of
 from lshfast.stages.stage_plan import (

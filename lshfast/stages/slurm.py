@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
-from lshfast._common.atomic_files import printable
+from lshfast._common.visible import printable
 from lshfast.stages.stage_plan import StagePlan
 from lshfast.stages.task_order import StageName, is_done
 

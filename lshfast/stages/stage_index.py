@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lshfast._common.atomic_files import atomic_file, printable
+from lshfast._common.atomic_files import atomic_file
 from lshfast._common.container import Header, named_format
 from lshfast._common.errors import FormatError
 from lshfast._common.types import UInt64Array
+from lshfast._common.visible import printable
 from lshfast.kernels.checksum import checksum
 from lshfast.stages.stage_plan import StagePlan
 from lshfast.stages.task_files import index_path, manifest_of

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from lshfast._common.atomic_files import atomic_file, printable
+from lshfast._common.atomic_files import atomic_file
 from lshfast._common.code_version import check_code_version, code_version
 from lshfast._common.container import Manifest
 from lshfast._common.private_files import check_folder, private
 from lshfast._common.types import UInt64Array
+from lshfast._common.visible import printable
 from lshfast._engine.budget import Budget
 from lshfast._engine.inputs import policy_of, state_of
 from lshfast._engine.plan import Plan, described_plan

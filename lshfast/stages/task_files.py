@@ -22,9 +22,10 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.atomic_files import atomic_file, printable
+from lshfast._common.atomic_files import atomic_file
 from lshfast._common.container import Header, Manifest
 from lshfast._common.errors import FormatError
+from lshfast._common.visible import printable
 from lshfast.kernels.checksum import checksum
 from lshfast.stages.stage_plan import StagePlan
 

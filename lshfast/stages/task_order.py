@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, TypeAlias, get_args
 
-from lshfast._common.atomic_files import printable
+from lshfast._common.visible import printable
 from lshfast.stages.applying import apply
 from lshfast.stages.collecting import collect
 from lshfast.stages.counting import count, recount

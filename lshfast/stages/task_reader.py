@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.atomic_files import printable
 from lshfast._common.container import named_format
 from lshfast._common.errors import FormatError
 from lshfast._common.types import UInt64Array
+from lshfast._common.visible import printable
 from lshfast.kernels.checksum import checksum
 from lshfast.stages.stage_index import DataFile, data_file
 from lshfast.stages.stage_plan import StagePlan

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lshfast._common.atomic_files import all_or_none, printable
+from lshfast._common.atomic_files import all_or_none
 from lshfast._common.errors import FormatError
 from lshfast._common.types import Float64Array, Int64Array
+from lshfast._common.visible import printable
 from lshfast._engine.clock import Clock
 from lshfast._engine.pairs.listed import lists_copies
 from lshfast._engine.parts.components import Merged, compare_part

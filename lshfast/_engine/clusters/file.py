@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from lshfast._common.atomic_files import printable
 from lshfast._common.container import Manifest
 from lshfast._common.errors import DataError, FormatError
 from lshfast._common.extras import optional
 from lshfast._common.locks import locked
 from lshfast._common.types import Int64Array
+from lshfast._common.visible import printable
 from lshfast._engine.account.report import DedupResult
 from lshfast._engine.clusters.lasting import (
     ClusterTable,

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from lshfast._common.atomic_files import printable
 from lshfast._common.choices import Kind
 from lshfast._common.types import Int64Array, UInt64Array
+from lshfast._common.visible import printable
 from lshfast._engine.indexes.plan_of_index import check_same_run, plan_of_index
 from lshfast._engine.inputs import Inputs, checksum_of_ends
 from lshfast._engine.options.rules import NAMES_OF_PLAN, refuse, refuse_for_kind

@@ -11,9 +11,9 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from lshfast._common.atomic_files import printable
 from lshfast._common.errors import FormatError
 from lshfast._common.extras import optional
+from lshfast._common.visible import printable
 from lshfast._engine.inputs import Inputs
 from lshfast._engine.plan import plan_of_options
 from lshfast._io.output import open_file, output_format

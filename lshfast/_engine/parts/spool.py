@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.atomic_files import printable
 from lshfast._common.errors import FormatError
 from lshfast._common.types import Int64Array, UInt64Array
+from lshfast._common.visible import printable
 from lshfast.join.external.summed_file import SummedFile
 from lshfast.kernels.text import Texts
 

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import Any, NamedTuple
 
-from lshfast._common.atomic_files import atomic_file, printable
+from lshfast._common.atomic_files import atomic_file
 from lshfast._common.extras import optional
+from lshfast._common.visible import printable
 from lshfast._io.pages.svg import WIDTH, element
 
 # units of a picture: the height of the line above it, and the margin around all of them

@@ -10,11 +10,11 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from lshfast._common.atomic_files import atomic_file, printable
+from lshfast._common.atomic_files import atomic_file
 from lshfast._common.extras import optional
 from lshfast._common.types import PathLike
 from lshfast._common.version import VERSION
-from lshfast._common.visible import visible
+from lshfast._common.visible import printable, visible
 from lshfast._io.pages.svg import gauge
 
 # The most characters of a key, a path or an option that a page shows.

@@ -16,12 +16,12 @@ from typing import BinaryIO
 
 import numpy as np
 
-from lshfast._common.atomic_files import printable
 from lshfast._common.container import Header, named_format, write_all
 from lshfast._common.errors import FormatError
 from lshfast._common.private_files import private
 from lshfast._common.rows import parts_of_rows
 from lshfast._common.types import UInt64Array
+from lshfast._common.visible import printable
 from lshfast.kernels import runs as kernels
 from lshfast.kernels.checksum import checksum
 

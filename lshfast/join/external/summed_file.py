@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from lshfast._common.atomic_files import naming, printable
+from lshfast._common.atomic_files import naming
 from lshfast._common.container import write_all
 from lshfast._common.errors import FormatError
 from lshfast._common.private_files import private
 from lshfast._common.rows import parts_of_rows
 from lshfast._common.types import UInt8Array
+from lshfast._common.visible import printable
 from lshfast.kernels.checksum import checksum
 
 

@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from lshfast._common.atomic_files import atomic_file, printable
+from lshfast._common.atomic_files import atomic_file
 from lshfast._common.checks import Seed, check_seed
 from lshfast._common.display import counted
 from lshfast._common.errors import FormatError
 from lshfast._common.types import BoolArray, Float64Array
+from lshfast._common.visible import printable
 from lshfast._engine.frame import Job
 from lshfast._engine.inputs import Inputs
 from lshfast._engine.options.stored import MOST_BYTES, beside

@@ -18,11 +18,11 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.atomic_files import printable
 from lshfast._common.container import Manifest
 from lshfast._common.errors import FormatError
 from lshfast._common.locks import locked
 from lshfast._common.private_files import make_folder, private
+from lshfast._common.visible import printable
 from lshfast.kernels.checksum import checksum
 
 MANIFEST = "manifest.json"

@@ -1,0 +1,61 @@
+"""What a user should know of how files were read: their delimiters, the files that were left out of
+folders, and files of one text that may have one text a line.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from lshfast._common.suffixes import most_frequent
+from lshfast._io.delimiters import delimiter_of, usual_delimiter
+from lshfast._io.files import File
+from lshfast._io.folder import LINES
+
+# The lines of a text that may be a list of texts.
+MANY_LINES = 1_000
+
+
+def notes_of_files(files: Sequence[File]) -> dict[str, Any]:
+    """Return the attributes `delimiters`, `unread` and `lines` of an account of these files."""
+    return {
+        "delimiters": other_delimiters(files),
+        "unread": left_out_of(files),
+        "lines": files_of_lines(files),
+    }
+
+
+def other_delimiters(files: Iterable[File]) -> dict[str, str]:
+    """Return the delimiters that are not those of the formats, by the names of the files."""
+    delimiters = {}
+    for file in files:
+        if file.delimited and delimiter_of(file) != usual_delimiter(file):
+            delimiters[file.name] = delimiter_of(file)
+    return delimiters
+
+
+def left_out_of(files: Iterable[File]) -> dict[str, int]:
+    """Return how many files of the listed folders are not read, by the end of their names.
+
+    Each folder's counts are with the first of its files. With `Layout.glob`, nothing is left out:
+    it says what is read.
+    """
+    counts: Counter[str] = Counter()
+    for file in files:
+        counts.update(file.beside)
+    return most_frequent(counts)
+
+
+def files_of_lines(files: Sequence[File]) -> dict[str, int]:
+    """Return the files of one text that may have one text a line, and their numbers of lines.
+
+    That is a file that is the only input and has several lines, or one that has very many.
+    """
+    least = 2 if len(files) == 1 else MANY_LINES
+    lines = {}
+    for file in files:
+        count = int(file.found.get(LINES, 0))
+        if file.format == "text" and count >= least:
+            lines[file.name] = count
+    return lines
