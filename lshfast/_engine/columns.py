@@ -22,7 +22,7 @@ from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast._io.stored_texts import ReadTexts, StoredTexts
 from lshfast._items.kind import choice_of_kind, is_missing, kinds_of_numbers
 from lshfast._items.packed_sets import WORD_BYTES, counts_of, unpack
-from lshfast.join.banded import confirm_copies
+from lshfast.join.copies import confirm_copies
 from lshfast.kernels import sets
 from lshfast.kernels.arrow import is_arrow
 from lshfast.kernels.text import (
@@ -335,8 +335,10 @@ class KeyedRows:
         return confirm_copies(copies, doubtful, fingerprints)
 
 
-def joined(columns: Sequence[Column]) -> Column:
-    """Return the rows of several columns of texts or packed sets as one column."""
+def joined(columns: Sequence[Column], shingles: Shingles) -> Column:
+    """Return the rows of columns of texts or packed sets as one column; no texts without any."""
+    if not columns:
+        return ShingledTexts(Texts([]), shingles)
     if len(columns) == 1:
         return columns[0]
     if isinstance(columns[0], PackedSets):
@@ -348,7 +350,6 @@ def joined(columns: Sequence[Column]) -> Column:
     shingled = [column for column in columns if isinstance(column, ShingledTexts)]
     texts = [column.texts for column in shingled]
     texts_in_memory = [part for part in texts if isinstance(part, Texts)]
-    shingles = shingled[0].shingles
     if len(texts_in_memory) == len(texts):
         return ShingledTexts(Texts.concatenate(texts_in_memory), shingles)
     return ShingledTexts(StoredTexts.concatenate(texts), shingles)

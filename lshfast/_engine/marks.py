@@ -13,7 +13,7 @@ from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast._engine.columns import PackedSets, ShingledTexts
 from lshfast._engine.plan import Plan
 from lshfast._engine.sketching import Sketched
-from lshfast.join.banded import equal_rows
+from lshfast.join.copies import equal_rows
 from lshfast.kernels.text import HashKey, Texts, two_tokens_of_texts
 from lshfast.sketch.minhash import EMPTY
 

@@ -53,11 +53,16 @@ from lshfast._items.items import PointBatch
 from lshfast._items.measures import PointPlan, is_distance
 from lshfast.index.hamming import dedup_codes, hamming_pairs, tanimoto_pairs
 from lshfast.index.neighbors.points import PointFormat
-from lshfast.join.banded import equal_rows
-from lshfast.join.copies import with_copies
-from lshfast.join.group_pairs import by_preference, sorted_pairs
+from lshfast.join.copies import equal_rows, with_copies
+from lshfast.join.group_pairs import by_preference
 from lshfast.join.groups import Groups, component_groups, preferred, star_groups
-from lshfast.join.jaccard import PAIR, as_pairs, joined_pairs, sort_pairs
+from lshfast.join.pair_arrays import (
+    PAIR,
+    as_pairs,
+    joined_pairs,
+    sort_pairs,
+    sorted_pairs,
+)
 from lshfast.kernels.hamming import similarities
 from lshfast.kernels.text import HashKey, Texts, tokens_of_texts
 
@@ -427,7 +432,7 @@ class _Run:
         n = len(self._rows)
         if not n:
             return np.empty(0, PAIR)
-        order = by_preference(self._different, n, self.copies, preference)
+        order = by_preference(self._different, self.copies, preference)
         if self._buckets is not None:
             join = self._join(order, self._buckets)
             pairs = join.stars() if self.plan.groups == "star" else join.forest()

@@ -18,7 +18,8 @@ from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast._engine.clock import Clock, naming_stage
 from lshfast._engine.columns import Column, KeyedRows, PackedSets, ShingledTexts, joined
 from lshfast._engine.plan import Plan
-from lshfast.join.banded import copy_marks, equal_rows, number_buckets
+from lshfast.join.banded import number_buckets
+from lshfast.join.copies import copy_marks, equal_rows
 from lshfast.join.short_crowds import LEAST_SHARE, SAMPLE_ROWS, are_crowd
 from lshfast.join.short_rows import are_short
 from lshfast.kernels import text
@@ -254,7 +255,7 @@ def sketch_rows(
         signatures = store.finished()
         bucket_keys = keys.finished()
         copies = equal_rows(marks.finished())
-        rows = KeyedRows(_joined(columns, plan), RunKey.draw())
+        rows = KeyedRows(joined(columns, plan.shingles), RunKey.draw())
         copies = rows.confirmed(copies, plan.threads)
         is_empty = signatures[:, 0] == EMPTY
         return SketchedRows(rows, signatures, bucket_keys, copies, is_empty)
@@ -327,7 +328,7 @@ def _hashed_rows(
             if stops and not are_short(counts.rows()):
                 return None
     with clock.stage("match", clock.stages["sketch"].nbytes):
-        rows = KeyedRows(_joined(columns, plan), key)
+        rows = KeyedRows(joined(columns, plan.shingles), key)
         sizes = counts.finished()
         copies = rows.confirmed(equal_rows(marks.finished()), plan.threads)
         none = np.empty((len(sizes), 0), np.uint64)
@@ -345,7 +346,3 @@ def noted(
         column = as_column(batch, plan)
         columns.append(column.released())
         yield column
-
-
-def _joined(columns: list[Column], plan: Plan) -> Column:
-    return joined(columns or [ShingledTexts(text.Texts([]), plan.shingles)])

@@ -34,9 +34,8 @@ from lshfast._items.split_buckets import (
     crowded_buckets,
     of_buckets,
 )
-from lshfast.join.group_pairs import sorted_pairs
 from lshfast.join.groups import star_groups
-from lshfast.join.jaccard import as_pairs
+from lshfast.join.pair_arrays import as_pairs, sorted_pairs
 from lshfast.kernels import bands as band_kernels
 from lshfast.kernels import sets as set_kernels
 from lshfast.kernels.meetings import LEAST_ROOM, Meetings

@@ -278,38 +278,47 @@ def kind_of(items: Any) -> Kind:
     """
     if isinstance(items, WeightedSets):
         return "weighted"
-    column, kinds = _kinds_in_memory(items)
+    kinds = _kinds_in_memory(items)
     if len(kinds) > 1 or kinds == ["code"]:
-        raise ValueError(choice_of_kind(column, kinds))
+        raise ValueError(choice_of_kind(_description_of(items), kinds))
     return kinds[0] if kinds and kinds[0] != "set" else "text"
 
 
-def _kinds_in_memory(items: Any) -> tuple[str, list[Kind]]:
-    """Return the description of a collection for messages, and its possible kinds, if not texts."""
+def _kinds_in_memory(items: Any) -> list[Kind]:
+    """Return the possible kinds of the items of a collection; none for texts."""
     if isinstance(items, np.ndarray) and items.dtype.kind != "O":
-        return (
-            f"texts is an array of {items.dtype} of shape {items.shape}",
-            _kinds_of_array(items),
-        )
+        return _kinds_of_array(items)
     if _holds_lists(items):
-        pa = optional("pyarrow")
-        items = checked_source(items)
-        if not isinstance(items, (pa.Array, pa.ChunkedArray)):
-            items = pa.chunked_array(items)
-        kinds = ambiguous(items.type)
-        kind = kind_of_arrow(items.type)
-        if kind is not None and kind in ("vector", "weighted"):
-            kinds = [kind]
-        return f"texts is a column of {items.type}", kinds
+        arrow_type = _arrow_type(items)
+        kind = kind_of_arrow(arrow_type)
+        return [kind] if kind in ("vector", "weighted") else ambiguous(arrow_type)
     holds_objects = getattr(getattr(items, "dtype", None), "kind", "") == "O"
     if isinstance(items, (list, tuple)) or holds_objects:
-        row = next((row for row, item in enumerate(items) if not is_empty(item)), None)
-        if row is not None:
-            value = next(item for item in items if not is_empty(item))
-            # Before the value is shown, because it may be a damaged column.
-            kinds = _kinds_of_value(value)
-            return f"texts[{row}] is {shortened(value)}", kinds
-    return "", []
+        for item in items:
+            if not is_empty(item):
+                return _kinds_of_value(item)
+    return []
+
+
+def _description_of(items: Any) -> str:
+    """Return the description of a collection that is not texts, for messages."""
+    if isinstance(items, np.ndarray) and items.dtype.kind != "O":
+        return f"texts is an array of {items.dtype} of shape {items.shape}"
+    if _holds_lists(items):
+        return f"texts is a column of {_arrow_type(items)}"
+    row, item = next(
+        (row, item) for row, item in enumerate(items) if not is_empty(item)
+    )
+    return f"texts[{row}] is {shortened(item)}"
+
+
+def _arrow_type(items: Any) -> Any:
+    """Return the type of a column with Arrow's interface."""
+    pa = optional("pyarrow")
+    items = checked_source(items)
+    if not isinstance(items, (pa.Array, pa.ChunkedArray)):
+        items = pa.chunked_array(items)
+    return items.type
 
 
 def _kinds_of_array(array: AnyArray) -> list[Kind]:
@@ -329,7 +338,7 @@ def kind_in_memory(items: Any, kind: Kind | None) -> Kind:
     if kind is None:
         return kind_of(items)
     weighted = kind == "set" and (
-        isinstance(items, WeightedSets) or _kinds_in_memory(items)[1] == ["weighted"]
+        isinstance(items, WeightedSets) or _kinds_in_memory(items) == ["weighted"]
     )
     return "weighted" if weighted else kind
 

@@ -40,7 +40,7 @@ from lshfast.index.stores.values import (
     places_to_insert,
 )
 from lshfast.join.exact_join import check_rows, join
-from lshfast.join.jaccard import PAIR
+from lshfast.join.pair_arrays import PAIR
 from lshfast.join.prefix_segment import PrefixSegment
 from lshfast.join.set_ranks import Collection
 from lshfast.join.thresholds import Measure, Threshold, plain_threshold, rule_of

@@ -17,7 +17,7 @@ from lshfast._io.pages.svg import Bar, Bin, bars, histogram, matrix
 from lshfast.genomes.search import Least
 from lshfast.genomes.sketches import KmerSketches
 from lshfast.join.groups import component_groups
-from lshfast.join.jaccard import PAIR
+from lshfast.join.pair_arrays import PAIR
 
 # What is shown: pairs and groups in tables, names of a group, bars, and genomes of the picture of
 # all pairs.

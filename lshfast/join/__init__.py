@@ -21,7 +21,8 @@ Files:
 - comparison.py, group_pairs.py: the pairs that groups need, without a list of all pairs.
 - short_rows.py, short_crowds.py: these pairs for large components of short rows, by an exact join;
   the same before rows are sketched.
-- all_pairs.py, copies.py: all similar pairs, a batch at a time; the pairs of exact copies.
+- pair_arrays.py, all_pairs.py: arrays of pairs; all similar pairs, a batch at a time.
+- copies.py: exact copies, and the pairs of them.
 - shared_slots.py: the rows of crowds that are similar to no other row, by their slots.
 - identical.py, item_filter.py: identical items, in memory and in streams; a Bloom filter of items.
 - map_reduce.py: the search for candidates as a map and a reduce function.
@@ -33,7 +34,8 @@ from typing import TYPE_CHECKING
 from lshfast._common.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from lshfast.join.banded import candidates, find_copies
+    from lshfast.join.banded import candidates
+    from lshfast.join.copies import find_copies
     from lshfast.join.external import (
         ExternalJoin,
         SortedRuns,
@@ -47,13 +49,14 @@ if TYPE_CHECKING:
         find_identical_in_batches,
     )
     from lshfast.join.item_filter import ItemFilter
-    from lshfast.join.jaccard import PAIR, verify
+    from lshfast.join.jaccard import verify
     from lshfast.join.map_reduce import (
         Buckets,
         Comparisons,
         map_buckets,
         reduce_buckets,
     )
+    from lshfast.join.pair_arrays import PAIR
 
 __all__ = [
     "PAIR",
@@ -80,12 +83,14 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
-            "banded": "candidates find_copies",
+            "banded": "candidates",
+            "copies": "find_copies",
             "external": "ExternalJoin SortedRuns contract_links external_candidates",
             "groups": "component_groups star_groups",
             "identical": "count_distinct find_identical find_identical_in_batches",
             "item_filter": "ItemFilter",
-            "jaccard": "PAIR verify",
+            "jaccard": "verify",
             "map_reduce": "Buckets Comparisons map_buckets reduce_buckets",
+            "pair_arrays": "PAIR",
         },
     )

@@ -1,8 +1,8 @@
-"""Pairs of exact copies, added to the pairs of different rows."""
+"""Exact copies: the first row equal to each row, and the pairs of copies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
@@ -10,12 +10,141 @@ from typing import Literal
 import numpy as np
 
 from lshfast._common.rows import int64_range
+from lshfast._common.run_key import draw_fingerprint_key
 from lshfast._common.threads import pieces
-from lshfast._common.types import Int64Array, PairArray
-from lshfast.join.jaccard import as_pairs, joined_pairs, sort_pairs
+from lshfast._common.types import Int64Array, PairArray, UInt64Array
+from lshfast.join.pair_arrays import as_pairs, joined_pairs, sort_pairs
+from lshfast.kernels import sets
+from lshfast.kernels.hamming import copies as first_equal
+from lshfast.tokens import TokenSets
 
 # Pairs that one array holds at most.
 PIECE_PAIRS = 1 << 16
+
+
+def find_copies(sets_or_fingerprints: TokenSets | UInt64Array) -> Int64Array:
+    """Return, for each row, the first row with the same multiset of tokens.
+
+    A row without an earlier copy is its own first copy. An empty row is never a copy.
+
+    Rows are compared by fingerprints under a secret key that is drawn for each call, so that
+    different rows with equal fingerprints cannot be constructed. Two different rows of n tokens
+    have equal fingerprints with probability at most n / 2**121 (docs/reference/definitions.md).
+
+    Parameters
+    ----------
+    sets_or_fingerprints : TokenSets, or ndarray of uint64, shape (n, m)
+        The sets, or the result of `lshfast.kernels.sets.fingerprints` for them: the number of
+        tokens of each row, and words that are equal for equal rows.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+
+    Raises
+    ------
+    TypeError
+        If the argument is neither TokenSets nor such an array.
+
+    See Also
+    --------
+    lshfast.join.find_identical : The same for texts and other items.
+    lshfast.candidates : Find the pairs of rows that share a bucket.
+    lshfast.dedup : Remove near-duplicates from texts in memory.
+
+    Examples
+    --------
+    >>> from lshfast import TokenSets, find_copies
+    >>> find_copies(
+    ...     TokenSets.from_sets([["a", "b"], ["c"], ["b", "a"], [], []])
+    ... ).tolist()
+    [0, 1, 0, 3, 4]
+    """
+    if not isinstance(sets_or_fingerprints, TokenSets):
+        prints = np.asarray(sets_or_fingerprints)
+        if prints.dtype != np.uint64 or prints.ndim != 2:
+            raise TypeError(
+                "sets_or_fingerprints must be TokenSets or an array of uint64 (n, m), not "
+                f"{prints.dtype} {prints.shape}; lshfast.join.find_identical takes texts and "
+                "other items"
+            )
+        return equal_rows(prints)
+    rows = sets_or_fingerprints
+    key = draw_fingerprint_key()
+    copies = equal_rows(copy_marks(rows))
+
+    def fingerprints(doubtful_rows: Int64Array) -> UInt64Array:
+        doubtful_sets = rows.take(doubtful_rows)
+        return sets.fingerprints(doubtful_sets.offsets, doubtful_sets.tokens, key)
+
+    later_copies = np.flatnonzero(copies != int64_range(len(copies)))
+    return confirm_copies(copies, later_copies, fingerprints)
+
+
+def copy_marks(rows: TokenSets) -> UInt64Array:
+    """Return the number of tokens of each row and their sum mod 2**64, uint64 (n, 2)."""
+    marks = np.zeros((len(rows), 2), np.uint64)
+    marks[:, 0] = rows.counts
+    full = marks[:, 0] > 0
+    if full.any():
+        marks[full, 1] = np.add.reduceat(
+            rows.tokens[: rows.offsets[-1]], rows.offsets[:-1][full]
+        )
+    return marks
+
+
+def equal_rows(prints: UInt64Array) -> Int64Array:
+    """Return the first row equal to each row; a row whose first number is 0 equals no other."""
+    first = first_equal(np.ascontiguousarray(prints)).astype(np.int64)
+    zero_rows = np.flatnonzero(prints[:, 0] == 0)
+    first[zero_rows] = zero_rows
+    return first
+
+
+def confirm_copies(
+    copies: Int64Array,
+    doubtful: Int64Array,
+    fingerprints: Callable[[Int64Array], UInt64Array],
+) -> Int64Array:
+    """Return the first copy of each row, given `copies`, of which the doubtful rows are uncertain.
+
+    `fingerprints` returns the fingerprints of the given rows: the doubtful rows and the rows they
+    may be copies of.
+    """
+    if not len(doubtful):
+        return copies
+    in_doubt = np.zeros(len(copies), bool)
+    in_doubt[doubtful] = True
+    in_doubt[copies[doubtful]] = True
+    doubtful_rows = np.flatnonzero(in_doubt)
+    confirmed = copies.copy()
+    confirmed[doubtful_rows] = doubtful_rows[equal_rows(fingerprints(doubtful_rows))]
+    return confirmed
+
+
+def check_copies(n: int, copies: Int64Array) -> Int64Array:
+    """Return `copies` as int64; raise an error unless it has one row number per row."""
+    copies = np.asarray(copies)
+    if copies.shape != (n,) or copies.dtype.kind not in "iu":
+        raise ValueError(
+            f"copies must be {n} row numbers, not {copies.dtype} {copies.shape}"
+        )
+    if n and not 0 <= copies.min() <= copies.max() < n:
+        raise ValueError(
+            f"copies must be in 0..{n - 1}, not {copies.min()}..{copies.max()}"
+        )
+    if np.any(copies[copies] != copies):
+        raise ValueError(
+            "copies must name first copies: some row's is itself a copy of another"
+        )
+    return copies.astype(np.int64)
+
+
+def first_copies(n: int, copies: Int64Array | None) -> Int64Array:
+    """Return the checked first copies of n rows; without `copies`, no row is a copy."""
+    if copies is None:
+        return int64_range(n)
+    return check_copies(n, copies)
 
 
 def copy_pairs(copies: Int64Array) -> PairArray:

@@ -14,7 +14,7 @@ from lshfast._common.run_key import draw_hash_key
 from lshfast._common.threads import ordered_map, thread_count
 from lshfast._common.types import PairArray, UInt32Array
 from lshfast.join.copies import spread_across, with_copies
-from lshfast.join.jaccard import as_pairs, joined_pairs, sort_pairs
+from lshfast.join.pair_arrays import as_pairs, joined_pairs, sort_pairs
 from lshfast.join.set_ranks import (
     SMALL,
     TABLE,

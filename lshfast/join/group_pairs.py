@@ -16,16 +16,17 @@ from lshfast._common.rows import int64_range
 from lshfast._common.threads import ordered_map
 from lshfast._common.types import (
     BoolArray,
-    Float64Array,
     Int32Array,
     Int64Array,
     PairArray,
     UInt64Array,
 )
-from lshfast.join.banded import number_buckets, order_of_pairs
+from lshfast.join.banded import number_buckets
 from lshfast.join.comparison import Comparison
-from lshfast.join.groups import best_copies, first_copies, preferred
-from lshfast.join.jaccard import Rows, as_pairs
+from lshfast.join.copies import first_copies
+from lshfast.join.groups import best_copies, preferred
+from lshfast.join.jaccard import Rows
+from lshfast.join.pair_arrays import as_pairs, sorted_pairs
 from lshfast.join.shared_slots import share_slots
 from lshfast.join.short_rows import are_short, place_short_rows
 from lshfast.kernels import grouping as kernels
@@ -86,8 +87,9 @@ def pairs_for_groups(
     """
     n = len(keys)
     threads = comparison.threads
-    first_rows = np.flatnonzero(first_copies(n, copies) == int64_range(n))
-    members = by_preference(first_rows, n, copies, preference)
+    first = first_copies(n, copies)
+    first_rows = np.flatnonzero(first == int64_range(n))
+    members = by_preference(first_rows, first, preference)
     buckets, counts = number_buckets(keys, members, threads)
     labels = kernels.join_buckets(buckets, counts)
     places = _meeting(labels, members, signatures, comparison)
@@ -115,22 +117,14 @@ def pairs_for_groups(
 
 
 def by_preference(
-    rows: Int64Array,
-    n: int,
-    copies: Int64Array | None,
-    preference: npt.ArrayLike | None,
+    rows: Int64Array, copies: Int64Array, preference: npt.ArrayLike | None
 ) -> Int64Array:
-    """Return first copies by the rank of their most preferred copy, as groups take them."""
-    best, rank = best_copies(preferred(n, preference), first_copies(n, copies))
+    """Return first copies by the rank of their most preferred copy, as groups take them.
+
+    `copies` has the first copy of each of all rows.
+    """
+    best, rank = best_copies(preferred(len(copies), preference), copies)
     return rows[np.argsort(rank[best[rows]], kind="stable")].astype(np.int64)
-
-
-def sorted_pairs(i: Int64Array, j: Int64Array, similarity: Float64Array) -> PairArray:
-    """Return pairs whose rows are in any order as sorted pairs with i < j."""
-    low = np.minimum(i, j)
-    high = np.maximum(i, j)
-    order = order_of_pairs(low, high)
-    return as_pairs(low[order], high[order], similarity[order])
 
 
 def _meeting(
@@ -142,9 +136,11 @@ def _meeting(
     """Return the places of members that may be similar to others, component by component."""
     sizes = np.bincount(labels, minlength=1)
     may_match = sizes[labels] > 1
-    least = comparison.least_shared(signatures.shape[1])
     large = np.flatnonzero(sizes > comparison.limits.screened)
-    if least and len(large):
+    least = 0
+    if len(large):
+        least = comparison.least_shared(signatures.shape[1])
+    if least:
         order = np.argsort(labels, kind="stable")
         ends = np.cumsum(sizes, dtype=np.int64)
         for label in large.tolist():

@@ -11,7 +11,8 @@ from lshfast._common.arrow_columns import objects_of
 from lshfast._common.checks import array_of
 from lshfast._common.rows import int64_range, inverse, parts_of_rows, run_begins
 from lshfast._common.types import Float64Array, Int64Array, PairArray
-from lshfast.join.banded import PIECE, check_copies, order_of_pairs
+from lshfast.join.copies import first_copies
+from lshfast.join.pair_arrays import PIECE, order_of_pairs
 from lshfast.kernels import sets as kernels
 
 
@@ -198,12 +199,6 @@ def component_groups(
         has_pair = keys[pair_numbers] == keeper_keys
         similarity[has_pair] = pair_similarity[pair_numbers[has_pair]]
     return Groups(keeper, similarity, smallest(keeper))
-
-
-def first_copies(n: int, copies: Int64Array | None) -> Int64Array:
-    if copies is None:
-        return int64_range(n)
-    return check_copies(n, copies)
 
 
 def _between_kinds(

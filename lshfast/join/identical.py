@@ -19,7 +19,7 @@ from lshfast._common.run_key import draw_hash_key
 from lshfast._common.threads import ordered_map, pieces, thread_count
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.hashing.perfect import PerfectMap
-from lshfast.join.banded import confirm_copies, equal_rows
+from lshfast.join.copies import confirm_copies, equal_rows
 from lshfast.join.item_filter import ItemFilter
 from lshfast.kernels import cardinality
 from lshfast.kernels.bands import sorted_numbers

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from math import exp, lgamma, log
 from typing import Protocol, cast, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.checks import check_number
 from lshfast._common.choices import PairMeasure as PairMeasure
-from lshfast._common.growing import GrowingArray
 from lshfast._common.rows import parts_of_rows, runs_of
 from lshfast._common.threads import ordered_map, thread_count
 from lshfast._common.types import (
@@ -21,11 +19,9 @@ from lshfast._common.types import (
     PairArray,
     UInt64Array,
 )
-from lshfast.join.banded import order_of_pairs
+from lshfast.join.pair_arrays import as_pairs, order_of_pairs
 from lshfast.kernels import sets as kernels
 from lshfast.tokens import TokenSets
-
-PAIR = np.dtype([("i", np.int64), ("j", np.int64), ("similarity", np.float64)])
 
 # The similarity of two sets of a and b tokens that share o: o / (a + b - o), or o / min(a, b).
 
@@ -46,30 +42,6 @@ class Rows(Protocol):
 
     def take(self, rows: Int64Array) -> TokenSets:
         """Return the token sets of the rows."""
-
-
-def as_pairs(i: Int64Array, j: Int64Array, similarity: npt.ArrayLike) -> PairArray:
-    """Return pairs as one structured array."""
-    pairs = np.empty(len(i), PAIR)
-    pairs["i"] = i
-    pairs["j"] = j
-    pairs["similarity"] = similarity
-    return pairs
-
-
-def joined_pairs(parts: Iterable[PairArray], room: int = 0) -> PairArray:
-    """Return pairs that come in parts as one array; `room` is about their number."""
-    pairs = GrowingArray(PAIR, room=room)
-    for part in parts:
-        pairs.extend(part)
-    return pairs.finished()
-
-
-def sort_pairs(pairs: PairArray) -> None:
-    """Sort pairs in place by (i, j), one field at a time: faster than moving whole pairs."""
-    order = order_of_pairs(pairs["i"], pairs["j"])
-    for name in pairs.dtype.names or ():
-        pairs[name] = pairs[name][order]
 
 
 def verify(

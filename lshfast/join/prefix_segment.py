@@ -10,7 +10,7 @@ from lshfast._common.threads import ordered_map
 from lshfast._common.types import PairArray, UInt32Array
 from lshfast.join.copies import spread_across
 from lshfast.join.exact_join import ROWS
-from lshfast.join.jaccard import as_pairs
+from lshfast.join.pair_arrays import as_pairs
 from lshfast.join.set_ranks import Collection, RankedSets, RankedTokens
 from lshfast.join.thresholds import Rule
 from lshfast.kernels import setjoin

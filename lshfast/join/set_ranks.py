@@ -12,7 +12,7 @@ from lshfast._common.growing import GrowingArray
 from lshfast._common.rows import int64_range
 from lshfast._common.threads import ordered_map, pieces
 from lshfast._common.types import Int64Array, UInt32Array, UInt64Array
-from lshfast.join.banded import find_copies
+from lshfast.join.copies import find_copies
 from lshfast.join.jaccard import Rows
 from lshfast.join.thresholds import Rule
 from lshfast.kernels import bands, ranks, setjoin

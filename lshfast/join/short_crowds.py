@@ -16,10 +16,12 @@ import numpy.typing as npt
 from lshfast._common.rows import int64_range, parts_of_rows
 from lshfast._common.types import Int64Array, PairArray, UInt64Array
 from lshfast.banding.bands import Bands
-from lshfast.join.banded import PIECE, find_copies, number_buckets
+from lshfast.join.banded import number_buckets
 from lshfast.join.comparison import CROWD, Comparison
-from lshfast.join.group_pairs import by_preference, sorted_pairs
+from lshfast.join.copies import find_copies
+from lshfast.join.group_pairs import by_preference
 from lshfast.join.jaccard import verify
+from lshfast.join.pair_arrays import PIECE, sorted_pairs
 from lshfast.join.set_ranks import Collection
 from lshfast.join.short_rows import similar_rows
 from lshfast.kernels import grouping as kernels
@@ -81,9 +83,7 @@ def pairs_of_short_crowd(
     if result is None:
         return None
     similar, compared = result
-    walked, similar = _placed(
-        similar, len(collection.sets), collection.copies, preference
-    )
+    walked, similar = _placed(similar, collection.copies, preference)
     signatures = sketch(walked)
     least = comparison.least_slots(signatures.shape[1])
     pairs = kernels.find_banded_pairs(
@@ -95,15 +95,16 @@ def pairs_of_short_crowd(
 
 
 def _placed(
-    similar: UInt64Array, n: int, copies: Int64Array, preference: npt.ArrayLike | None
+    similar: UInt64Array, copies: Int64Array, preference: npt.ArrayLike | None
 ) -> tuple[Int64Array, UInt64Array]:
     """Return the rows in similar pairs by preference, and the sorted pairs of their places."""
+    n = len(copies)
     parts = [similar[part] for part in parts_of_rows(len(similar), PIECE)]
     paired = np.zeros(n, np.bool_)
     for part in parts:
         for rows in _ends(part):
             paired[rows] = True
-    paired_rows = by_preference(np.flatnonzero(paired), n, copies, preference)
+    paired_rows = by_preference(np.flatnonzero(paired), copies, preference)
     places = np.empty(n, np.uint64)
     places[paired_rows] = np.arange(len(paired_rows), dtype=np.uint64)
     for part in parts:  # in place, in little memory

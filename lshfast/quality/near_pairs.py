@@ -17,7 +17,7 @@ from lshfast._common.rows import int64_range, parts_of_rows
 from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast._engine.columns import KeyedRows
 from lshfast.banding.bands import Bands
-from lshfast.join.jaccard import sort_pairs
+from lshfast.join.pair_arrays import sort_pairs
 from lshfast.join.prefix_segment import PrefixSegment
 from lshfast.join.set_ranks import Collection, tokens_of
 from lshfast.join.thresholds import rule_of

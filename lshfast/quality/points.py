@@ -27,7 +27,7 @@ from lshfast._items.buckets import PointBuckets
 from lshfast._items.held_points import release
 from lshfast._items.measures import PointPlan, is_distance
 from lshfast.index.neighbors.points import PointFormat
-from lshfast.join.banded import equal_rows
+from lshfast.join.copies import equal_rows
 from lshfast.kernels import distances as kernels
 from lshfast.kernels import hamming as code_kernels
 from lshfast.quality.checked_rows import CheckedRows, count_of, range_of, share_range

@@ -20,7 +20,7 @@ from lshfast._common.display import Figure, Shown, counted
 from lshfast._common.progress import Progress
 from lshfast._common.rows import int64_range, inverse
 from lshfast._common.types import AnyArray, Int64Array, UInt32Array, UInt64Array
-from lshfast.join.banded import find_copies
+from lshfast.join.copies import find_copies
 from lshfast.join.thresholds import Rule, Threshold, rule_of
 from lshfast.kernels.bands import sorted_numbers
 from lshfast.kernels.leaders import leaders_of_sets

@@ -27,8 +27,8 @@ from lshfast._common.visible import is_writable
 from lshfast._io.pages.page import check_page, write_page
 from lshfast.banding.bands import Bands, check_recall, check_threshold, least_slots
 from lshfast.families.set_distances import overlaps
-from lshfast.join.banded import find_copies
 from lshfast.join.comparison import Comparison
+from lshfast.join.copies import find_copies
 from lshfast.join.group_pairs import pairs_for_groups
 from lshfast.join.groups import star_groups
 from lshfast.kernels.sketch import MAX_NUM_PERM

@@ -13,7 +13,7 @@ from lshfast._engine.pages.evidence import (
     evidence_of,
     texts_of_column,
 )
-from lshfast.join.jaccard import PAIR
+from lshfast.join.pair_arrays import PAIR
 from tests.corpora import WORDS
 
 

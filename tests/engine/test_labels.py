@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lshfast._engine.pages.pair_sample import SAMPLE_PAIRS, PairSample, band_of
-from lshfast.join.jaccard import PAIR
+from lshfast.join.pair_arrays import PAIR
 from lshfast.quality import edges_from, threshold_of
 from lshfast.quality.labels import FIRST_LABELS, Labels, _rising, next_band
 

@@ -15,7 +15,7 @@ from lshfast._items.held_points import HeldPoints
 from lshfast._items.items import PointReader
 from lshfast._items.measures import make_point_plan
 from lshfast.join import component_groups, star_groups
-from lshfast.join.jaccard import joined_pairs, sort_pairs
+from lshfast.join.pair_arrays import joined_pairs, sort_pairs
 
 
 def crowds(n, dim, spread, seed=1):

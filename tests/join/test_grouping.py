@@ -23,7 +23,8 @@ from lshfast.join import group_pairs, short_rows
 from lshfast.join.comparison import Comparison, WalkLimits
 from lshfast.join.group_pairs import pairs_for_groups
 from lshfast.join.groups import larger_first
-from lshfast.join.jaccard import as_pairs, estimate, screen
+from lshfast.join.jaccard import estimate, screen
+from lshfast.join.pair_arrays import as_pairs
 from lshfast.join.shared_slots import SCREENED
 from lshfast.kernels import available, use
 from lshfast.kernels import bands as band_kernels

@@ -34,7 +34,7 @@ from lshfast._engine.run import PartRun, run_part
 from lshfast._engine.sketching import sketch_rows, sketched
 from lshfast._io import Corpus
 from lshfast.join.copies import with_copies
-from lshfast.join.jaccard import joined_pairs
+from lshfast.join.pair_arrays import joined_pairs
 from lshfast.sketch.minhash import EMPTY
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast._engine.pairs.listed import PairArray
 from lshfast._io.pages.differences import Span, compare, excerpt
 from lshfast._io.pages.page import short
-from lshfast.join.jaccard import PAIR
+from lshfast.join.pair_arrays import PAIR
 
 # Rows that are shown with their texts: the least similar ones, some over the whole range, and of
 # each large group.

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast._engine.pairs.listed import PairArray
-from lshfast.join.jaccard import PAIR
+from lshfast.join.pair_arrays import PAIR
 
 # Bands are from one multiple of 1 / BANDS to the next.
 BANDS = 20

@@ -14,7 +14,7 @@ from lshfast._common.types import Int64Array
 from lshfast._engine.plan import Plan
 from lshfast._engine.sketching import SketchedRows
 from lshfast.join.all_pairs import BATCH_PAIRS
-from lshfast.join.jaccard import PAIR, joined_pairs, sort_pairs
+from lshfast.join.pair_arrays import PAIR, joined_pairs, sort_pairs
 from lshfast.join.set_ranks import Collection, tokens_of
 from lshfast.sketch.minhash import EMPTY
 from lshfast.tokens import TokenSets

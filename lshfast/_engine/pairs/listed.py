@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.types import Int64Array
-from lshfast.join.jaccard import PAIR, sort_pairs
+from lshfast.join.pair_arrays import PAIR, sort_pairs
 
 PairArray: TypeAlias = npt.NDArray[np.void]
 

@@ -15,7 +15,7 @@ from lshfast._engine.sketching import SketchedRows
 from lshfast.join.all_pairs import AllPairs
 from lshfast.join.comparison import Comparison
 from lshfast.join.copies import copy_pairs
-from lshfast.join.jaccard import PAIR, sort_pairs
+from lshfast.join.pair_arrays import PAIR, sort_pairs
 
 if TYPE_CHECKING:
     from lshfast._engine.pairs.exact import ExactPairs

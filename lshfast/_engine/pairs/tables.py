@@ -14,7 +14,7 @@ from lshfast._common.types import Int64Array
 from lshfast._engine.clock import naming_stage
 from lshfast._engine.pairs.listed import PairArray
 from lshfast._io import write_tables
-from lshfast.join.jaccard import PAIR
+from lshfast.join.pair_arrays import PAIR
 
 # The rows of a table whose keys are in memory at a time, and the bytes of these keys if they are in
 # a file.

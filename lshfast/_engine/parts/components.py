@@ -29,7 +29,7 @@ from lshfast._engine.run import PartRun, run_part
 from lshfast._engine.sketching import RowStore
 from lshfast.join.copies import with_copies
 from lshfast.join.groups import Groups, best_copies, preferred, smallest
-from lshfast.join.jaccard import PAIR
+from lshfast.join.pair_arrays import PAIR
 from lshfast.kernels.text import Texts
 
 if TYPE_CHECKING:

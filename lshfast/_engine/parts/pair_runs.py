@@ -16,7 +16,7 @@ from lshfast._engine.pairs.listed import PairArray
 from lshfast.join.copies import copy_pairs
 from lshfast.join.external.run_file import RECORD_BYTES, write_run
 from lshfast.join.external.sorted_runs import SortedRuns, merge_runs, most_files
-from lshfast.join.jaccard import as_pairs
+from lshfast.join.pair_arrays import as_pairs
 
 MOST_ROWS = 1 << 32
 

@@ -18,7 +18,8 @@ from lshfast._common.atomic_files import naming
 from lshfast._common.checks import check_int
 from lshfast._common.rows import int64_range, parts_of_rows
 from lshfast._common.types import BoolArray, Int64Array, PathLike, UInt64Array
-from lshfast.join.banded import MOST_PAIRS, check_copies
+from lshfast.join.banded import MOST_PAIRS
+from lshfast.join.copies import check_copies
 from lshfast.join.external.bucket_runs import BucketRuns, least_memory
 from lshfast.join.external.components import PIECE_RECORDS, components_of_runs
 from lshfast.join.external.run_file import RECORD_BYTES

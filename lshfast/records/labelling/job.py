@@ -32,7 +32,7 @@ from lshfast._io import DataError
 from lshfast._io.files import shortened
 from lshfast._io.output import Output
 from lshfast._io.whole_tables import WholeTable, read_whole
-from lshfast.join.jaccard import PAIR
+from lshfast.join.pair_arrays import PAIR
 from lshfast.quality.label_sheet import (
     Answer,
     LabelSheet,
