@@ -6,7 +6,7 @@ Files:
 - generated.py, completion.py: commands from declarations; columns that shells complete.
 - terminal.py, console.py: what commands need of the terminal, and questions that a person answers
   by one key; progress and tables.
-- errors.py, own_options.py: errors in one line; the options that they may name.
+- errors.py: errors in one line, which name only options that the command has.
 - dedup.py, explain.py, index.py, stage.py, tune.py, demo.py, demo_data.py: the commands of no
   application, and the data of the demo.
 """

@@ -10,13 +10,13 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperGroup
 
 from lshfast._cli.console import interruption, say
-from lshfast._cli.own_options import options_below, own_options, with_own_options
 from lshfast._common.errors import DataError, FormatError, TooManyRemovedError
 from lshfast._common.nearest import nearest
 from lshfast._common.startup import CLOSED_PIPE
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 
 # The status of a run that ends because it would have removed too many rows.
 TOO_MANY_REMOVED = 3
+
+# The options of the command that runs: messages of the library name options that it may lack.
+own_options: ContextVar[frozenset[str] | None] = ContextVar("own_options", default=None)
+
+# An option as messages of the library name it, such as ``column (--column)``.
+_IN_PARENTHESES = re.compile(r" \((--[a-z][a-z-]*)[^()]*\)")
 
 # The errors of the parser. Some versions of typer have click's class, others their own, which they
 # do not name.
@@ -342,3 +348,33 @@ def needs(inputs: Inputs, plan: AnyPlan | None) -> str:
         )
         return f"; the run needs about {total / 1e6:,.0f} MB in all: {advice}"
     return f"; {advice}"
+
+
+def options_below(command: Any) -> Iterator[str]:
+    """Yield the options of a command and of all commands below it."""
+    for parameter in command.params:
+        yield from (*parameter.opts, *parameter.secondary_opts)
+    for below in getattr(command, "commands", {}).values():
+        yield from options_below(below)
+
+
+def with_own_options(message: str) -> str:
+    """Return a message of the library without options, as ``(--column)``, that the command lacks.
+
+    Advice after a semicolon is dropped with its option, unless it names a command; elsewhere the
+    parentheses are.
+    """
+    options = own_options.get()
+    if options is None:
+        return message
+
+    def is_own(clause: str) -> bool:
+        return "lshfast " in clause or options.issuperset(
+            _IN_PARENTHESES.findall(clause)
+        )
+
+    first, *advice = message.split("; ")
+    first = _IN_PARENTHESES.sub(
+        lambda found: found[0] if found[1] in options else "", first
+    )
+    return "; ".join([first, *filter(is_own, advice)])

@@ -6,11 +6,11 @@ Files:
   options may take; errors.
 - arrow_columns.py, value_codes.py, growing.py, rows.py: columns of Arrow from outside, checked;
   codes of the values of a column; arrays that grow by rows; numbers and runs of rows.
-- atomic_files.py, container.py, private_files.py, locks.py, suffixes.py: files that appear whole;
-  files with checksums; folders of one user; lock files; suffixes of files.
+- atomic_files.py, container.py, private_files.py, locks.py: files that appear whole; files with
+  checksums; folders of one user; lock files.
 - threads.py, progress.py, run_key.py: an ordered map over Python threads; callbacks; secret keys.
-- display.py, stats.py, nearest.py, visible.py: tables of figures; figures of an index; the nearest
-  names for errors; text without control characters.
+- display.py, nearest.py, visible.py: tables of figures; the nearest names for errors; text and
+  paths without control characters.
 - extras.py, lazy.py: packages of extras and names that are imported when they are used.
 - stop_words.py, decimal_codes.py, image_hashes.py: stop words; codes that may be decimal numbers;
   hashes of images by name and version.

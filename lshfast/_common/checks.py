@@ -211,13 +211,6 @@ def check_annotation(columns: Iterable[Any], options: Mapping[str, Any]) -> None
         )
 
 
-def check_account(read: int, **parts: int) -> None:
-    """Raise RuntimeError if the numbers of rows by outcome do not add up to the rows read."""
-    if sum(parts.values()) != read:
-        summands = " + ".join(f"{count} {name}" for name, count in parts.items())
-        raise RuntimeError(f"rows were lost: {summands} are not {read} read")
-
-
 def check_plot(path: str | os.PathLike[str], svg_needs_it: bool = True) -> None:
     """Raise an error if a plot cannot be saved: a wrong suffix, or no matplotlib.
 

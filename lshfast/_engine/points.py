@@ -54,8 +54,13 @@ from lshfast._items.measures import PointPlan, is_distance
 from lshfast.index.hamming import dedup_codes, hamming_pairs, tanimoto_pairs
 from lshfast.index.neighbors.points import PointFormat
 from lshfast.join.copies import equal_rows, with_copies
-from lshfast.join.group_pairs import by_preference
-from lshfast.join.groups import Groups, component_groups, preferred, star_groups
+from lshfast.join.groups import (
+    Groups,
+    by_preference,
+    component_groups,
+    preferred,
+    star_groups,
+)
 from lshfast.join.pair_arrays import (
     PAIR,
     as_pairs,

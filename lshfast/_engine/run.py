@@ -48,7 +48,7 @@ from lshfast.join.groups import (
     star_groups,
 )
 from lshfast.join.jaccard import estimate, verify
-from lshfast.join.short_crowds import pairs_of_short_crowd
+from lshfast.join.short_rows import pairs_of_short_crowd
 from lshfast.kernels.text import Texts
 from lshfast.shingling import PIECE_BYTES
 from lshfast.sketch.minhash import EMPTY

@@ -20,8 +20,7 @@ from lshfast._engine.columns import Column, KeyedRows, PackedSets, ShingledTexts
 from lshfast._engine.plan import Plan
 from lshfast.join.banded import number_buckets
 from lshfast.join.copies import copy_marks, equal_rows
-from lshfast.join.short_crowds import LEAST_SHARE, SAMPLE_ROWS, are_crowd
-from lshfast.join.short_rows import are_short
+from lshfast.join.short_rows import LEAST_SHARE, SAMPLE_ROWS, are_crowd, are_short
 from lshfast.kernels import text
 from lshfast.shingling import PIECE_BYTES
 from lshfast.sketch.minhash import EMPTY

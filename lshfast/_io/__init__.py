@@ -9,8 +9,8 @@ Files:
 - csv_files.py, jsonl.py, parquet.py, arrow_files.py, npy_files.py, folder.py, text_lines.py: one
   module a format; folder.py reads files of one text, text_lines.py one text a line.
 - readers.py: the reader of each format by its name, and the columns of a file.
-- delimiters.py, record_end.py, json_text.py, row_groups.py, views.py: the delimiter of a CSV file;
-  the end of CSV records that are too long; JSON by the standard library; Parquet in batches of
+- delimiters.py, json_text.py, row_groups.py, views.py: the delimiter of a CSV file and the ends of
+  its records; JSON by the standard library; Parquet in batches of
   bounded size; string views of Arrow as strings.
 - advice.py, contents.py: what to try if a file cannot be read; what a file contains.
 - row_types.py: whether the output can hold a row of JSONL.

@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 from lshfast._io.advice import advising
 from lshfast._io.cells import converter
-from lshfast._io.delimiters import delimiter_of, states_delimiter
+from lshfast._io.delimiters import RecordEnd, delimiter_of, states_delimiter
 from lshfast._io.encodings import undecodable
 from lshfast._io.files import (
     BLOCK_ROWS,
@@ -34,7 +34,6 @@ from lshfast._io.files import (
     long_row,
 )
 from lshfast._io.lines import Lines, line_numbers, too_long
-from lshfast._io.record_end import RecordEnd
 from lshfast.kernels.text import Texts
 
 _NUL = "\ud800"  # replaces NUL if the csv module refuses it

@@ -1,4 +1,6 @@
-"""The delimiter of a CSV or TSV file: as given, or the one on which its first rows agree."""
+"""How a CSV or TSV file is divided: its delimiter, as given or as its first rows agree on, and the
+ends of its records.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ import io
 import re
 from collections.abc import Sequence
 from itertools import islice
+from typing import Literal, TypeAlias
 
 from lshfast._io.files import File
 from lshfast._io.lines import beginning
@@ -15,6 +18,10 @@ from lshfast._io.lines import beginning
 _STATED = re.compile(r"\ufeff?\"?sep=([^\r\n\"])\"?(?:[\r\n]|$)", re.IGNORECASE)
 
 DELIMITERS = ";", "\t", "|", "#", ","  # of equally good ones, the first is taken
+
+_State: TypeAlias = Literal["start of a field", "unquoted", "quoted", "after a quote"]
+_QUOTE = 34
+_LF = 10
 
 # What is read of a file to detect its delimiter.
 SAMPLE_BYTES = 1 << 16
@@ -100,3 +107,47 @@ def _cells(sample: str, delimiter: str, names: int = 0) -> int:
         ):  # an error in the last record may be due to the end of the sample
             return 0
     return width if width > 1 else 0
+
+
+class RecordEnd:
+    """Search for the end of one record in pieces of bytes, by the csv module's lenient rules.
+
+    The record is not kept in memory.
+    """
+
+    def __init__(self, delimiter: bytes) -> None:
+        self.state: _State = "start of a field"
+        self._delimiter = delimiter[0]
+        self._leave_unquoted = re.compile(b"\n|" + re.escape(delimiter) + rb'(?:"|\Z)')
+
+    def search(self, data: bytes | bytearray, at: int, end: int) -> int:
+        """Return the end of the record in ``data[at:end]``, after its LF; -1 if it continues."""
+        while at < end:
+            if self.state == "quoted":
+                at = data.find(b'"', at, end) + 1
+                if not at:
+                    return -1
+                self.state = "after a quote"
+            elif self.state == "unquoted" or (
+                self.state == "start of a field" and data[at] != _QUOTE
+            ):
+                match = self._leave_unquoted.search(data, at, end)
+                if match is None:
+                    self.state = "unquoted"
+                    return -1
+                at = match.end()
+                if data[at - 1] == _LF:
+                    return at
+                self.state = "quoted" if data[at - 1] == _QUOTE else "start of a field"
+            elif data[at] == _LF:
+                return at + 1
+            else:
+                quotes = data[at] == _QUOTE
+                if quotes:
+                    self.state = "quoted"
+                elif data[at] == self._delimiter:
+                    self.state = "start of a field"
+                else:
+                    self.state = "unquoted"
+                at += 1
+        return -1

@@ -18,7 +18,6 @@ from lshfast._common.choices import Kind as Kind
 from lshfast._common.choices import OnError as OnError
 from lshfast._common.errors import DataError as DataError
 from lshfast._common.nearest import nearest_file, no_column
-from lshfast._common.suffixes import CODECS
 from lshfast._common.types import Int64Array, PathLike
 from lshfast._common.visible import cut_off
 from lshfast._io.cells import CellType
@@ -40,6 +39,9 @@ ROW_CELLS = 8
 
 # The most characters of the error of a library in a message.
 MOST_REASON = 200
+
+# Suffixes of compressed files, by their codecs.
+CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
 
 _MAGIC = {
     rb"\x1f\x8b\x08": "gzip",

@@ -15,7 +15,6 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, get_args
 
 from lshfast._common.nearest import files_of
-from lshfast._common.suffixes import suffixes_of
 from lshfast._common.visible import printable
 from lshfast._io.contents import unknown_suffix
 from lshfast._io.files import (
@@ -29,6 +28,7 @@ from lshfast._io.files import (
     file_format,
     reason_of,
 )
+from lshfast._io.notes import suffixes_of
 from lshfast._io.sources import (
     LocalFile,
     RemoteFile,

@@ -347,10 +347,10 @@ def check_item_measure(kind: Kind, measure: ItemMeasure | None) -> ItemMeasure:
     >>> check_item_measure("vector", None), check_item_measure("vector", "l2")
     ('cosine', 'euclidean')
     """
-    measure = usual_measure(measure)
     allowed = MEASURES_OF[kind]
     if measure is None:
         return allowed[0]
+    measure = usual_measure(measure)
     if measure not in allowed:
         raise ValueError(
             f"measure must be one of {', '.join(allowed)} for {plural(kind)}, not {measure!r}"

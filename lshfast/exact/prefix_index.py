@@ -12,7 +12,6 @@ import numpy as np
 
 from lshfast._common.checks import Seed, check_int, check_most, check_seed
 from lshfast._common.errors import FormatError
-from lshfast._common.stats import EntryStats, bytes_of
 from lshfast._common.threads import thread_count
 from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast.exact.prefix_file import Held, SavedSets, read_sets, write_sets
@@ -22,6 +21,7 @@ from lshfast.index.apart import (
     pairs_apart,
     similar_at_most,
 )
+from lshfast.index.index_stats import EntryStats, bytes_of
 from lshfast.index.key_pairs import KeyPairs, pairs_once
 from lshfast.index.keys import (
     Column,

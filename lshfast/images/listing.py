@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 from lshfast._common.errors import DataError
 from lshfast._common.nearest import nearest_file
-from lshfast._common.suffixes import suffixes_of
 from lshfast._common.types import PathLike
 from lshfast._common.visible import printable
 from lshfast._io.listing import unreadable
+from lshfast._io.notes import suffixes_of
 
 # The suffixes of the files that are taken from folders.
 SUFFIXES = {

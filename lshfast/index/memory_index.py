@@ -12,9 +12,9 @@ import numpy as np
 from lshfast._common.container import named_format
 from lshfast._common.errors import FormatError
 from lshfast._common.progress import Progress
-from lshfast._common.stats import EntryStats, bytes_of
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.entry_file import EntryFile
+from lshfast.index.index_stats import EntryStats, bytes_of
 from lshfast.index.keys import Column, KeyedEntries, as_column, listed
 from lshfast.index.stores.values import OnDuplicate, check_on_duplicate
 from lshfast.kernels.gate import Gate

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from lshfast._common.progress import Progress
-from lshfast._common.stats import bytes_of
 from lshfast._common.types import BoolArray
+from lshfast.index.index_stats import bytes_of
 from lshfast.index.keys import Column, KeyedEntries, as_column, listed
 from lshfast.index.stores.base import Store
 from lshfast.index.stores.file import FileStore, Mode, save_store

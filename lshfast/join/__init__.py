@@ -19,8 +19,8 @@ Files:
 - exact_join.py, prefix_segment.py, set_ranks.py, thresholds.py: exact joins; sets that are searched
   by their prefixes; sets as ranks; thresholds as fractions.
 - comparison.py, group_pairs.py: the pairs that groups need, without a list of all pairs.
-- short_rows.py, short_crowds.py: these pairs for large components of short rows, by an exact join;
-  the same before rows are sketched.
+- short_rows.py: these pairs for large components of short rows, by an exact join; the same for a
+  crowd of such rows before they are sketched.
 - pair_arrays.py, all_pairs.py: arrays of pairs; all similar pairs, a batch at a time.
 - copies.py: exact copies, and the pairs of them.
 - shared_slots.py: the rows of crowds that are similar to no other row, by their slots.

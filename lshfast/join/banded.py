@@ -10,7 +10,7 @@ from lshfast._common.rows import int64_range, parts_of_rows
 from lshfast._common.threads import ordered_map, thread_count
 from lshfast._common.types import BoolArray, Int32Array, Int64Array, UInt64Array
 from lshfast.join.copies import check_copies
-from lshfast.join.pair_arrays import PIECE, as_numbers, number_width
+from lshfast.join.pair_arrays import PAIRS_AT_ONCE, as_numbers, number_width
 from lshfast.kernels import bands as kernels
 
 # The largest number of candidates (16 bytes each). More mean that the parameters do not fit the
@@ -126,14 +126,14 @@ def _sorted(
     numbers = np.empty(total, np.uint64)
     at = 0
     for i, j in parts:
-        for part in parts_of_rows(len(i), PIECE):
+        for part in parts_of_rows(len(i), PAIRS_AT_ONCE):
             piece = as_numbers(i[part], j[part], width)
             numbers[at : at + len(piece)] = piece
             at += len(piece)
     numbers = kernels.sorted_numbers(numbers)
     first = np.empty(total, np.int64)
     second = np.empty(total, np.int64)
-    for part in parts_of_rows(total, PIECE):
+    for part in parts_of_rows(total, PAIRS_AT_ONCE):
         first[part] = numbers[part] >> np.uint64(width)
         second[part] = numbers[part] & np.uint64(2**width - 1)
     return first, second

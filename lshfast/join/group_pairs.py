@@ -24,7 +24,7 @@ from lshfast._common.types import (
 from lshfast.join.banded import number_buckets
 from lshfast.join.comparison import Comparison
 from lshfast.join.copies import first_copies
-from lshfast.join.groups import best_copies, preferred
+from lshfast.join.groups import by_preference
 from lshfast.join.jaccard import Rows
 from lshfast.join.pair_arrays import as_pairs, sorted_pairs
 from lshfast.join.shared_slots import share_slots
@@ -114,17 +114,6 @@ def pairs_for_groups(
     i = walked[state.left[in_pair]]
     j = walked[state.right[in_pair]]
     return sorted_pairs(i, j, state.similarity[in_pair]), compared
-
-
-def by_preference(
-    rows: Int64Array, copies: Int64Array, preference: npt.ArrayLike | None
-) -> Int64Array:
-    """Return first copies by the rank of their most preferred copy, as groups take them.
-
-    `copies` has the first copy of each of all rows.
-    """
-    best, rank = best_copies(preferred(len(copies), preference), copies)
-    return rows[np.argsort(rank[best[rows]], kind="stable")].astype(np.int64)
 
 
 def _meeting(

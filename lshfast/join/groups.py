@@ -12,7 +12,7 @@ from lshfast._common.checks import array_of
 from lshfast._common.rows import int64_range, inverse, parts_of_rows, run_begins
 from lshfast._common.types import Float64Array, Int64Array, PairArray
 from lshfast.join.copies import first_copies
-from lshfast.join.pair_arrays import PIECE, order_of_pairs
+from lshfast.join.pair_arrays import PAIRS_AT_ONCE, order_of_pairs
 from lshfast.kernels import sets as kernels
 
 
@@ -205,11 +205,11 @@ def _between_kinds(
     n: int, pairs: PairArray, first: Int64Array
 ) -> tuple[Int64Array, Int64Array, Float64Array]:
     """Return (i, j, similarity) of the pairs of different first copies."""
-    if len(pairs) <= PIECE:
+    if len(pairs) <= PAIRS_AT_ONCE:
         return _part_between_kinds(n, pairs, first)
     parts = [
         _part_between_kinds(n, pairs[part], first)
-        for part in parts_of_rows(len(pairs), PIECE)
+        for part in parts_of_rows(len(pairs), PAIRS_AT_ONCE)
     ]
     i, j, similarity = (np.concatenate(column) for column in zip(*parts, strict=True))
     return i, j, similarity
@@ -240,6 +240,17 @@ def best_copies(order: Int64Array, label: Int64Array) -> tuple[Int64Array, Int64
         ::-1
     ]  # the most preferred row is written last and stays
     return best, inverse(order)
+
+
+def by_preference(
+    rows: Int64Array, copies: Int64Array, preference: npt.ArrayLike | None
+) -> Int64Array:
+    """Return first copies by the rank of their most preferred copy, as groups take them.
+
+    `copies` has the first copy of each of all rows.
+    """
+    best, rank = best_copies(preferred(len(copies), preference), copies)
+    return rows[np.argsort(rank[best[rows]], kind="stable")].astype(np.int64)
 
 
 def _adjacency(

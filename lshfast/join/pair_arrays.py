@@ -14,7 +14,7 @@ from lshfast.kernels import bands as kernels
 PAIR = np.dtype([("i", np.int64), ("j", np.int64), ("similarity", np.float64)])
 
 # Pairs passed to numpy at a time, because a numpy call cannot be interrupted.
-PIECE = 1 << 20
+PAIRS_AT_ONCE = 1 << 20
 
 
 def as_pairs(i: Int64Array, j: Int64Array, similarity: npt.ArrayLike) -> PairArray:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, ClassVar
 
-from lshfast._common.checks import check_account
 from lshfast._common.choices import ItemMeasure
 from lshfast._common.display import Figure, Shown, counted, escape, figure
 from lshfast._common.visible import visible
@@ -85,7 +84,10 @@ class Account(Shown):
     advice: str = ""
 
     def __post_init__(self) -> None:
-        check_account(self.read, **{name: getattr(self, name) for name in self.PARTS})
+        counts = {name: getattr(self, name) for name in self.PARTS}
+        if sum(counts.values()) != self.read:
+            summands = " + ".join(f"{count} {name}" for name, count in counts.items())
+            raise RuntimeError(f"rows were lost: {summands} are not {self.read} read")
 
     @property
     def refused(self) -> int:
