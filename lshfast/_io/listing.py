@@ -36,6 +36,7 @@ from lshfast._io.sources import (
     Spool,
     is_url,
     opened_url,
+    protocols_of,
     remote_errors,
 )
 
@@ -329,10 +330,7 @@ def unreadable(error: OSError) -> None:
 
 def _remote(url: str, layout: Layout) -> Iterator[_Found]:
     system, path = opened_url(url)
-    protocols = (
-        [system.protocol] if isinstance(system.protocol, str) else system.protocol
-    )
-    if "file" in protocols:
+    if "file" in protocols_of(system):
         yield from _local(path, layout)
         return
     with _naming(printable(url)), remote_errors():

@@ -14,8 +14,8 @@ from lshfast._common.extras import optional
 from lshfast._common.types import PathLike
 from lshfast._common.visible import printable
 from lshfast._io.files import Format, checked_delimiter, codec_of, file_format
-from lshfast._io.remote_output import check_remote, local_path, location_of, open_remote
-from lshfast._io.sources import is_url
+from lshfast._io.remote_output import check_remote, local_path, open_remote
+from lshfast._io.sources import is_url, location_of
 from lshfast._io.streams import (
     STANDARD_ERROR,
     is_stream,
@@ -103,6 +103,11 @@ class Output(str):
     def location(self) -> str:
         """The same name for all paths and URLs of a file, or for a standard stream."""
         return standard(self) or location_of(self)
+
+    @cached_property
+    def local_path(self) -> str | None:
+        """The path, also of a file URL; None for another URL; OSError if it is not writable."""
+        return local_path(self) if is_url(self) else self
 
     @property
     def csv_style(self) -> CsvStyle:
@@ -208,7 +213,7 @@ def check_file(
 
 def _check_file(path: Output, locations: Collection[str], overwrite: bool) -> None:
     """Check a file or a URL as `check_file` does, given the `locations` of the inputs."""
-    local = local_path(path)
+    local = path.local_path
     _check_no_input(path, locations)
     if local is None:
         check_remote(path, overwrite)
@@ -290,7 +295,7 @@ def open_output(
 
 def open_file(path: str, overwrite: bool) -> AbstractContextManager[BinaryIO]:
     """Open a file or a URL that appears whole: with `atomic_file` or `open_remote`."""
-    local = local_path(path)
+    local = Output.of(path).local_path
     if local is None:
         return open_remote(path, overwrite)
     return atomic_file(local, overwrite)

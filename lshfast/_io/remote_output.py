@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
 from lshfast._common.atomic_files import publish_at_end
 from lshfast._common.visible import printable
-from lshfast._io.sources import RemoteFile, is_url, opened_url, remote_errors
+from lshfast._io.sources import opened_url, protocols_of, remote_errors
 
 # Where an object appears when it was uploaded to its end. Elsewhere a file is uploaded under a
 # hidden name and renamed.
@@ -28,32 +28,12 @@ _READ_ONLY = frozenset(
 )
 
 
-def location_of(path: str) -> str:
-    """Return the same name for all paths and URLs of a file."""
-    if not is_url(path):
-        return os.path.realpath(path)
-    try:
-        system, inside = opened_url(path)
-    except (ImportError, ValueError):  # fsspec alone cannot open it
-        return path
-    return (
-        os.path.realpath(inside)
-        if "file" in _protocols(system)
-        else RemoteFile(system, inside).url
-    )
-
-
 def local_path(url: str) -> str | None:
-    """Return a path, and that of a file URL; None for another URL.
-
-    Raises OSError for a URL of a kind that cannot be written to.
-    """
-    if not is_url(url):
-        return url
+    """Return the path of a file URL, None for another URL; raise OSError if it is not writable."""
     if "::" in url or url.partition("://")[0].lower() in _READ_ONLY:
         raise OSError(f"{printable(url)}: a URL of this kind cannot be written to")
     system, inside = opened_url(url)
-    return inside if "file" in _protocols(system) else None
+    return inside if "file" in protocols_of(system) else None
 
 
 def check_remote(url: str, overwrite: bool) -> None:
@@ -68,7 +48,7 @@ def check_remote(url: str, overwrite: bool) -> None:
     """
     name = printable(url)
     system, path = opened_url(url)
-    protocols = _protocols(system)
+    protocols = protocols_of(system)
     with _named(name):
         if "hf" in protocols:
             _check_hugging_face(system, path)
@@ -128,7 +108,7 @@ class _Upload:
     def _upload(self) -> None:
         if not self._overwrite and self._system.exists(self._path):
             raise FileExistsError("the output exists already; overwrite replaces it")
-        if not _OBJECT_STORES.isdisjoint(_protocols(self._system)):
+        if not _OBJECT_STORES.isdisjoint(protocols_of(self._system)):
             self._system.put_file(self._held, self._path)
             return
         folder, base = posixpath.split(self._path)
@@ -147,14 +127,6 @@ class _Upload:
         if not self._keep:
             with suppress(FileNotFoundError):
                 os.unlink(self._held)
-
-
-def _protocols(system: Any) -> Iterable[str]:
-    return (
-        (system.protocol,)
-        if isinstance(system.protocol, str)
-        else tuple(system.protocol)
-    )
 
 
 @contextmanager

@@ -119,6 +119,27 @@ def source_of(place: str) -> LocalFile | RemoteFile:
         return RemoteFile(*opened_url(place))
 
 
+def location_of(path: str) -> str:
+    """Return the same name for all paths and URLs of a file."""
+    if not is_url(path):
+        return os.path.realpath(path)
+    try:
+        system, inside = opened_url(path)
+    except (ImportError, ValueError):  # fsspec alone cannot open it
+        return path
+    return (
+        os.path.realpath(inside)
+        if "file" in protocols_of(system)
+        else RemoteFile(system, inside).url
+    )
+
+
+def protocols_of(system: Any) -> tuple[str, ...]:
+    """Return the names of an fsspec file system, such as "file" and "local"."""
+    protocol = system.protocol
+    return (protocol,) if isinstance(protocol, str) else tuple(protocol)
+
+
 class _RemoteStream(io.RawIOBase):
     """A stream of fsspec whose errors are all OSError."""
 
