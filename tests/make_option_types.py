@@ -11,6 +11,7 @@ from lshfast._common import choices
 from lshfast._engine.options import types as option_types
 from lshfast._engine.options.declared import OPTIONS
 from lshfast._engine.options.rules import TAKES
+from lshfast._engine.plan import OF_SETS
 
 # The class for each function; it has the options that the function does not write out.
 CLASSES = {
@@ -43,7 +44,9 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias, TypedDict
 
 from lshfast._common.checks import Seed
-from lshfast._common.choices import {names}
+from lshfast._common.choices import (
+    {names},
+)
 
 FilePath: TypeAlias = str | os.PathLike[str]
 '''
@@ -74,8 +77,11 @@ def source():
         for option in map(OPTIONS.get, TAKES[function].names):
             if option.name not in written_out(function):
                 body += f"    {option.name}: {type_of(option, function in ('dedup', 'pairs'))}\n"
+    body += '\n\nclass PlanOptions(TypedDict, total=False):\n    """Options of `make_plan`."""\n\n'
+    for option in OF_SETS.values():
+        body += f"    {option.name}: {type_of(option, in_memory=False)}\n"
     names = [name for name in vars(choices) if f": {name} |" in body]
-    return HEADER.format(names=", ".join(sorted(names))) + body
+    return HEADER.format(names=",\n    ".join(sorted(names))) + body
 
 
 if __name__ == "__main__":

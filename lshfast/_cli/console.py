@@ -151,26 +151,25 @@ class Watch:
         speed = f"{rate / 1e6:.0f} MB/s" if unit == "bytes" else f"{rate:,.0f}/s"
         if not rate:
             speed = ""
+        title = TITLES.get(stage, stage)
         if self._bars is not None:
             if stage not in self._tasks:
-                title = TITLES.get(stage, stage)
                 self._tasks[stage] = self._bars.add_task(title, total=total, rate="")
             self._bars.update(
                 self._tasks[stage], completed=amount_done, total=total, rate=speed
             )
         elif now - self._said >= PLAIN_EVERY:
             self._said = now
-            remaining_time = (
-                f", {(total - amount_done) / rate:.0f} s left" if rate and total else ""
-            )
-            share = (
-                f"{100 * amount_done / total:.0f} %" if total else f"{amount_done:,}"
-            )
-            print(
-                f"lshfast: {TITLES.get(stage, stage)}: {share} {speed}{remaining_time}",
-                file=self._stream,
-                flush=True,
-            )
+            share = _share_done(amount_done, total, rate, speed)
+            print(f"lshfast: {title}: {share}", file=self._stream, flush=True)
+
+
+def _share_done(amount_done: int, total: int | None, rate: float, speed: str) -> str:
+    """Return how much of a stage is done, the speed, and the seconds that are left if known."""
+    if not total:
+        return f"{amount_done:,} {speed}"
+    remaining_time = f", {(total - amount_done) / rate:.0f} s left" if rate else ""
+    return f"{100 * amount_done / total:.0f} % {speed}{remaining_time}"
 
 
 BAR = 24  # characters of the longest bar; with it, a line fits 60 columns

@@ -5,21 +5,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast, get_args
 
 import numpy.typing as npt
 
-from lshfast._common.checks import Seed, check_int, check_most, check_number
+from lshfast._common.checks import check_int, check_most, check_number
 from lshfast._common.choices import Grouping as Grouping
 from lshfast._common.choices import ItemMeasure, Kind, PointKind
 from lshfast._common.choices import Verify as Verify
 from lshfast._common.threads import thread_count
-from lshfast._engine.options.declaration import Driver
+from lshfast._engine.options.declaration import Driver, Options, check_names
 from lshfast._engine.options.declared import NAMES, OPTIONS
-from lshfast._engine.options.rules import refuse_for_kind
+from lshfast._engine.options.rules import NAMES_OF_PLAN, refuse_for_kind
 from lshfast._items.measures import PointPlan, check_item_measure, make_point_plan
 from lshfast._items.sets import SetReader
 from lshfast.banding.bands import Bands, check_recall, check_threshold, choose_bands
@@ -27,12 +27,14 @@ from lshfast.join.jaccard import PairMeasure, check_measure, equal_jaccard
 from lshfast.shingling import (
     CommonShingles,
     Shingles,
-    Unit,
     check_shingles,
 )
-from lshfast.sketch.minhash import MinHasher, Scheme
+from lshfast.sketch.minhash import MinHasher
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from lshfast._engine.options.types import PlanOptions
     from lshfast.index.stores.values import Parameters
 
 Keep: TypeAlias = Literal["first", "last", "longest", "shortest"]
@@ -75,6 +77,9 @@ OF_POINTS = (
 
 # Those of them that are none of `make_plan`.
 ONLY_OF_POINTS = ("radius", "max_candidates")
+
+# The options of a plan of texts or sets.
+OF_SETS = {name: OPTIONS[name] for name in NAMES_OF_PLAN if name not in ONLY_OF_POINTS}
 
 # What an index of sets has in the place of the name of its shingles.
 SETS = "set"
@@ -247,73 +252,59 @@ class Plan:
 AnyPlan: TypeAlias = Plan | PointPlan
 
 
-def make_plan(
-    *,
-    threshold: float | None = None,
-    unit: Unit = "word",
-    size: int | None = None,
-    stop_words: str | Iterable[str] | None = None,
-    num_perm: int = 128,
-    scheme: Scheme = "fast",
-    recall: float | None = None,
-    bands: int | None = None,
-    rows_per_band: int | None = None,
-    verify: Verify = "exact",
-    groups: Grouping = "star",
-    threads: int | None = None,
-    seed: Seed = 1,
-    exact: bool | None = False,
-    measure: ItemMeasure | None = None,
-    ignore_common: float | None = None,
-    top: int | None = None,
-    most: float | None = None,
-) -> Plan:
-    """Check the parameters of a run and return a Plan; errors name argument, value and range.
+def make_plan(**values: Unpack[PlanOptions]) -> Plan:
+    """Check the options of a run over texts or sets; errors name argument, value and range.
 
-    With exact=None, pairs by containment come from an exact join: bands find few pairs of very
-    different sizes.
+    By default, pairs by containment come from an exact join: bands find few pairs of very different
+    sizes.
     """
-    threshold = THRESHOLD if threshold is None else check_threshold(threshold)
-    shingles = check_shingles(unit, size, stop_words)
-    _check_choices(verify, groups)
-    measure = _check_measure_of(measure, verify, bool(exact))
-    if ignore_common is not None:
-        share = check_number("ignore_common", ignore_common)
+    check_names("make_plan", values, OF_SETS)
+    options = Options(OF_SETS.values(), values)
+    threshold = THRESHOLD
+    if options.threshold is not None:
+        threshold = check_threshold(options.threshold)
+    shingles = check_shingles(options.unit, options.size, options.stop_words)
+    _check_choices(options.verify, options.groups)
+    measure = _check_measure_of(options.measure, options.verify, bool(options.exact))
+    if options.ignore_common is not None:
+        share = check_number("ignore_common", options.ignore_common)
         if not 0 < share < 1:
-            raise ValueError(f"ignore_common must be in (0, 1), not {ignore_common}")
+            raise ValueError(
+                f"ignore_common must be in (0, 1), not {options.ignore_common}"
+            )
+    top = options.top
     if top is not None:
         top = check_int("top", top, 1, 2**31 - 1)
-    if most is not None:
-        check_most(most, threshold)
-    by_default = exact is None and measure == "containment"
-    joins_exactly = by_default or bool(exact)
-    hasher = MinHasher(num_perm, scheme, seed)
-    recall = RECALL if recall is None else recall
-    choice = None
-    if joins_exactly and bands is None and rows_per_band is None:
+    check_most(options.most, threshold)
+    by_default = options.exact is None and measure == "containment"
+    joins_exactly = by_default or bool(options.exact)
+    hasher = MinHasher(options.num_perm, options.scheme, options.seed)
+    recall = RECALL if options.recall is None else options.recall
+    bands = None
+    if joins_exactly and options.bands is None and options.rows_per_band is None:
         check_recall(recall)
     else:
-        choice = Bands.choose(
+        bands = Bands.choose(
             equal_jaccard(measure, threshold),
-            num_perm,
+            options.num_perm,
             recall=recall,
-            bands=bands,
-            rows_per_band=rows_per_band,
+            bands=options.bands,
+            rows_per_band=options.rows_per_band,
         )
     return Plan(
         threshold,
         shingles,
         hasher,
-        choice,
-        verify,
-        groups,
-        thread_count(threads),
+        bands,
+        options.verify,
+        options.groups,
+        thread_count(options.threads),
         joins_exactly,
         by_default,
         measure=measure,
-        ignore_common=ignore_common,
+        ignore_common=options.ignore_common,
         top=top,
-        most=most,
+        most=options.most,
         recall_of_bands=recall,
     )
 

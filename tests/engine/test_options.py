@@ -12,7 +12,6 @@ from lshfast._cli.main import app
 from lshfast._engine.options import types as option_types
 from lshfast._engine.options.declared import OPTIONS
 from lshfast._engine.options.rules import table, taken_by
-from lshfast._engine.plan import make_plan
 from tests.cli.commands import failing, run
 from tests.make_option_types import source
 
@@ -121,13 +120,6 @@ def test_daily_options_are_few():
 def test_an_option_of_one_value_is_given_once(command):
     message = failing(2, *command, "in.jsonl", "-o", "a", "--output", "b")
     assert "--output takes one value, and is given 2 times" in message
-
-
-def test_the_plan_of_a_run():
-    for name, parameter in inspect.signature(make_plan).parameters.items():
-        assert parameter.default == (
-            False if name == "exact" else OPTIONS[name].default
-        ), name
 
 
 @pytest.mark.parametrize(

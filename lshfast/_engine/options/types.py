@@ -10,7 +10,16 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias, TypedDict
 
 from lshfast._common.checks import Seed
-from lshfast._common.choices import Format, OnDuplicate, OutputFormat, Scheme, Verify
+from lshfast._common.choices import (
+    Format,
+    Grouping,
+    ItemMeasure,
+    OnDuplicate,
+    OutputFormat,
+    Scheme,
+    Unit,
+    Verify,
+)
 
 FilePath: TypeAlias = str | os.PathLike[str]
 
@@ -160,4 +169,27 @@ class SparkPairOptions(TypedDict, total=False):
     ignore_common: float | None
     top: int | None
     most: float | None
+    seed: Seed | None
+
+
+class PlanOptions(TypedDict, total=False):
+    """Options of `make_plan`."""
+
+    threshold: float | None
+    unit: Unit | None
+    size: int | None
+    stop_words: str | Iterable[str] | None
+    num_perm: int | None
+    scheme: Scheme | None
+    recall: float | None
+    bands: int | None
+    rows_per_band: int | None
+    verify: Verify | None
+    exact: bool | None
+    measure: ItemMeasure | None
+    ignore_common: float | None
+    groups: Grouping | None
+    top: int | None
+    most: float | None
+    threads: int | None
     seed: Seed | None
