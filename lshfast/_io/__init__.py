@@ -8,13 +8,14 @@ Files:
 - encodings.py, lines.py: decoding; lines of plain and compressed files.
 - csv_files.py, jsonl.py, parquet.py, arrow_files.py, npy_files.py, folder.py, text_lines.py: one
   module a format; folder.py reads files of one text, text_lines.py one text a line.
-- readers.py: the reader of each format by its name, and the columns of a file.
+- readers.py: the reader of each format by its name, the columns of a file, and values as pages show
+  them.
 - delimiters.py, json_text.py, row_groups.py, views.py: the delimiter of a CSV file and the ends of
-  its records; JSON by the standard library; Parquet in batches of
-  bounded size; string views of Arrow as strings.
+  its records; JSON by the standard library; Parquet in batches of bounded size; string views of
+  Arrow as strings.
 - advice.py, contents.py: what to try if a file cannot be read; what a file contains.
 - row_types.py: whether the output can hold a row of JSONL.
-- stored_texts.py, shown.py: texts that are read again in a file; values as pages show them.
+- stored_texts.py: texts that are read again in a file.
 - string_file.py: ids, order values and rejected rows in files.
 - whole_tables.py, hash_lists.py: all columns of some inputs; lists of hashes of images.
 - notes.py: delimiters, files left out and lines of texts, for the account of a run.

@@ -39,9 +39,8 @@ from lshfast._io.files import (
 from lshfast._io.keys import IDS, ORDERS, Ids, RowKeys
 from lshfast._io.listing import list_files
 from lshfast._io.notes import other_delimiters
-from lshfast._io.readers import READERS, check_column
+from lshfast._io.readers import READERS, check_column, values_of
 from lshfast._io.row_types import RowTypes
-from lshfast._io.shown import values_of
 from lshfast._io.stored_texts import LinesOfFile, StoredTexts
 from lshfast._io.string_file import RejectFile, StringFile
 from lshfast.kernels.text import Texts

@@ -37,9 +37,9 @@ def delimiter_of(file: File) -> str:
     or more then. If there is none, it is the delimiter of the format: a single column of text is
     not divided.
     """
-    if "delimiter" not in file.found:
-        file.found["delimiter"] = file.layout.delimiter or _detected(file)
-    return file.found["delimiter"]
+    if "delimiter" not in file.detected:
+        file.detected["delimiter"] = file.layout.delimiter or _detected(file)
+    return file.detected["delimiter"]
 
 
 def states_delimiter(fields: Sequence[str], delimiter: str) -> bool:

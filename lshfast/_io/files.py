@@ -179,8 +179,8 @@ class File:
     layout: Layout
     # Of columns whose cells are converted, in CSV.
     types: Mapping[str, CellType] = field(default_factory=dict)
-    # The delimiter, detected; copies share it.
-    found: dict[str, str] = field(default_factory=dict, compare=False)
+    # What was detected while it was read, such as its delimiter; copies share it.
+    detected: dict[str, str] = field(default_factory=dict, compare=False)
     beside: Mapping[str, int] = field(
         default_factory=dict, compare=False
     )  # see `left_out_of`

@@ -8,7 +8,7 @@ from lshfast._io.encodings import decode_whole
 from lshfast._io.files import Block, File, Rows, long_row
 from lshfast._io.lines import read_whole
 
-# Where the number of the lines of a text is remembered, in `File.found`.
+# Where the number of the lines of a text is remembered, in `File.detected`.
 LINES = "lines"
 
 
@@ -30,7 +30,7 @@ def blocks(file: File) -> Iterator[Block]:
         if data is None:
             raise ValueError(long_row(file))
         block.size = len(data)
-        file.found[LINES] = str(len(data.splitlines()))
+        file.detected[LINES] = str(len(data.splitlines()))
         block.texts = [_text(file, data)]
     except ValueError as error:
         block.bad[0] = str(error)

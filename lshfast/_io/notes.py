@@ -60,7 +60,7 @@ def files_of_lines(files: Sequence[File]) -> dict[str, int]:
     least = 2 if len(files) == 1 else MANY_LINES
     lines = {}
     for file in files:
-        count = int(file.found.get(LINES, 0))
+        count = int(file.detected.get(LINES, 0))
         if file.format == "text" and count >= least:
             lines[file.name] = count
     return lines

@@ -1,12 +1,18 @@
-"""The reader of each format: its rows in two passes, and its columns."""
+"""The reader of each format: its rows in two passes, its columns, and their values as pages show
+them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
+from lshfast._common.arrow_columns import python_values
 from lshfast._io import csv_files, folder, jsonl, parquet, text_lines
 from lshfast._io.files import Block, File, Format, Rows, column_index
+
+# Elements of a list that are shown.
+MOST_SHOWN = 100
 
 
 class Reader(Protocol):
@@ -51,3 +57,53 @@ def check_column(file: File, column: str) -> None:
         raise file.fault(
             None, f"no column {column!r}: the file is one text, or lines of text"
         )
+
+
+def values_of(file: File, numbers: Rows, column: str) -> Iterator[list[str]]:
+    """Read a column of some rows, ascending; yield its values as shown, "" for none."""
+    if file.columnar:
+        for batch, _ in parquet.again(file, numbers, [column]):
+            yield [
+                shown(value)
+                for value in python_values(parquet.column_of(batch, column))[0]
+            ]
+    elif file.delimited:
+        place = column_index(file, csv_files.columns(file), column)
+        for rows, _ in csv_files.again(file, numbers):
+            yield [fields[place] for fields in rows]
+    else:
+        for lines, _ in jsonl.again(file, numbers):
+            records = map(jsonl.parsed_value, lines)
+            yield [shown(jsonl.member_or_none(row, column)) for row in records]
+
+
+def shown(value: Any) -> str:
+    """Return a value as shown: bytes in hexadecimal, few elements of lists, "" for None.
+
+    Examples
+    --------
+    >>> (
+    ...     shown([0.25, 1 / 3]),
+    ...     shown([("red", 2), ("blue", 1)]),
+    ...     shown(b"ab"),
+    ...     shown({"red": 2}),
+    ...     shown(None),
+    ... )
+    ('0.25, 0.3333', 'red 2, blue 1', '6162', 'red 2', '')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (bytes, bytearray)):
+        return value.hex()
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, Mapping):
+        value = [f"{name} {shown(part)}" for name, part in value.items()]
+    if isinstance(value, tuple):  # an entry of a map of Arrow
+        return " ".join(map(shown, value))
+    if isinstance(value, list):
+        ellipsis = ", …" if len(value) > MOST_SHOWN else ""
+        return ", ".join(map(shown, value[:MOST_SHOWN])) + ellipsis
+    return str(value)

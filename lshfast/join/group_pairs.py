@@ -181,14 +181,14 @@ class _Walk:
         threads = self.comparison.threads
         for count, rows in ordered_map(self._walk_piece, runs, threads, self._is_large):
             compared += count
-            self._tell(rows)
+            self._report_done(rows)
         for start, stop in zip(
             starts[~small].tolist(), stops[~small].tolist(), strict=True
         ):
             compared += self._walk_large(start, stop)
         return compared
 
-    def _tell(self, rows: int) -> None:
+    def _report_done(self, rows: int) -> None:
         self._done += rows
         if self._progress:
             self._progress(self._done, len(self.walked))
@@ -233,7 +233,7 @@ class _Walk:
         return self.rows.take(self.walked[begin:end]).distinct()
 
     @contextmanager
-    def _at_hand(self, begin: int, sets: TokenSets) -> Iterator[None]:
+    def _holding(self, begin: int, sets: TokenSets) -> Iterator[None]:
         """Hold the tokens of consecutive rows in memory during the block."""
         rows = np.arange(begin, begin + len(sets), dtype=np.int32)
         number = self.state.hold(rows, sets.offsets, sets.tokens)
@@ -246,7 +246,7 @@ class _Walk:
         begin, end = run
         if not self.comparison.exact:
             return self.state.walk(begin, end), end - begin
-        with self._at_hand(begin, self._take(begin, end)):
+        with self._holding(begin, self._take(begin, end)):
             return self.state.walk(begin, end), end - begin
 
     def _walk_large(self, start: int, stop: int) -> int:
@@ -261,13 +261,13 @@ class _Walk:
             self._is_large,
         )
         for (begin, end), sets in pieces_with_sets:
-            with self._at_hand(begin, sets):
+            with self._holding(begin, sets):
                 compared = self._walk_rows(start, stop, begin, end)
             if compared is not None:
                 self._forget()
-                self._tell(stop - begin)
+                self._report_done(stop - begin)
                 return compared
-            self._tell(end - begin)
+            self._report_done(end - begin)
         self._forget()
         self.state.end_crowd()
         return int(self.state.compared)
@@ -361,6 +361,6 @@ class _Walk:
         self.state.begin_crowd(counts, max(2, sample_size // FREQUENT_ROWS))
         self._forget()
         for low, high in self._pieces(start, begin):
-            with self._at_hand(low, self._take(low, high)):
+            with self._holding(low, self._take(low, high)):
                 self.state.add_to_crowd(low, high)
         self.state.add_to_crowd(begin, row)

@@ -208,7 +208,7 @@ def dedup(
     [Removal(key='1/0', kept_key='0/1', similarity=1.0)]
     """
     record = options_of("dedup", locals(), options)
-    items = _hold(texts, record)
+    items = _items_of(texts, record)
     if against is not None or add:
         check_against(against, items)
     if record.max_removed is not None:
@@ -307,7 +307,7 @@ def pairs(
     >>> lshfast.pairs(texts, threshold=0.2, size=1, top=1, most=0.99).tolist()
     [(0, 1, 0.6666666666666666), (0, 2, 0.42857142857142855)]
     """
-    items = _hold(texts, options_of("pairs", locals(), options))
+    items = _items_of(texts, options_of("pairs", locals(), options))
     if copies not in ("first", "all"):
         raise ValueError(f"copies must be 'first' or 'all', not {copies!r}")
     similar = items.kind.pairs(items, copies, progress)
@@ -315,7 +315,7 @@ def pairs(
     return similar.pairs
 
 
-def _hold(source: Any, options: Options) -> ItemsInMemory:
+def _items_of(source: Any, options: Options) -> ItemsInMemory:
     """Return the items of a caller, with the plan of a run over them."""
     kind_name = options.kind
     if kind_name is not None and kind_name not in get_args(Kind):
