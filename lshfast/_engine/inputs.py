@@ -62,19 +62,8 @@ SAMPLE_BYTES = 16 << 20  # of text that `Inputs.sample` reads
 END_BYTES = 1 << 20
 
 
-# The options of reading that each file has in its `Layout`.
-OF_LAYOUT = (
-    "column",
-    "id_column",
-    "glob",
-    "on_error",
-    "encoding",
-    "format",
-    "max_row_bytes",
-    "delimiter",
-    "max_columns",
-    "by",
-)
+# The options of reading that a `Layout` has; the kind follows from the content too.
+OF_LAYOUT = {field.name for field in fields(Layout)} - {"kind"}
 
 
 @dataclass(frozen=True)
@@ -108,7 +97,8 @@ class Inputs:
     @property
     def _layout(self) -> dict[str, Any]:
         """The options of reading that are fields of a `Layout`."""
-        return {name: getattr(self, name) for name in OF_LAYOUT}
+        names = (field.name for field in fields(self))
+        return {name: getattr(self, name) for name in names if name in OF_LAYOUT}
 
     def open(self, **corpus_options: Any) -> Corpus:
         """List the inputs as a corpus; `corpus_options` are further arguments of `open_corpus`."""
