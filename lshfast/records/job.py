@@ -29,11 +29,10 @@ from lshfast.records.job_outputs import write_outputs
 from lshfast.records.linking import link_tables
 from lshfast.records.links.labels import MarkedPair, marked_pairs
 from lshfast.records.options import LinkOptions
-from lshfast.records.results.explain import rows_of_pair
 from lshfast.records.results.merged import KeepRule
 from lshfast.records.results.result import LinkResult
 from lshfast.records.results.summary import LinkSummary
-from lshfast.records.tables.record_table import RecordTable
+from lshfast.records.tables.record_table import PairIds, RecordTable
 
 SPREADSHEET_ENCODING = "cp1252"
 
@@ -182,17 +181,15 @@ def link_files(
         RecordTable(table.columns, id_column, path, ids=table.ids)
         for table, (path, id_column, _) in zip(tables, inputs.tables, strict=True)
     ]
-    a = records[0]
-    b = None if inputs.b is None else records[1]
     if pair is not None:
-        rows_of_pair((a, b), *pair)
+        PairIds(records).rows_of(*pair)
     if outputs.merged is not None:
         KeepRule.parse(outputs.keep_rule).check(records)
     if any(marks):
         options = replace(options, labels=[*options.labels, *chain(*marks)])
     output = outputs.clusters
     with nullcontext() if output is None else output.opened() as clusters:
-        result = link_tables(a, b, options, progress)
+        result = link_tables(records, options, progress)
         update = None if clusters is None else _clusters_after(clusters, result)
         with job.writing():
             write_outputs(job, result, outputs)

@@ -23,10 +23,12 @@ from lshfast.records.linkage import Linkage
 from lshfast.records.links.assignment import likely_assignment
 from lshfast.records.links.decision import (
     CandidateScores,
+    all_scores,
     least_scores,
-    scores_of,
+    scorers_of,
 )
 from lshfast.records.links.labels import PairLabels
+from lshfast.records.links.scoring import IndependentFields, PairScorer
 from lshfast.records.options import LinkOptions
 from lshfast.records.tables.content import shared_content
 from lshfast.records.weights.calibration import (
@@ -159,28 +161,38 @@ class LearntModel:
     differing: tuple[str, ...] = ()
 
     def scores(
-        self, linkage: Linkage, candidates: BlockedPairs, options: LinkOptions
+        self, linkage: Linkage, pairs: BlockedPairs, options: LinkOptions
     ) -> CandidateScores:
-        """Score the candidates."""
-        if not isinstance(self.learnt, Network):
-            return scores_of(
-                linkage,
-                self.comparers,
-                candidates.training,
-                candidates.compared,
-                self.learnt,
-                options,
+        """Score the pairs that are compared."""
+        learnt = self.learnt
+        compared = pairs.compared
+        is_new = compared is not pairs.training
+        if isinstance(learnt, LinkWeights) and is_new:
+            return all_scores(linkage, compared, self.comparers, learnt, options)
+        weights, scorers = self._weights_and_scorers
+        least, lowest = least_scores(options, weights, scorers)
+        if isinstance(learnt, Calibration) and not is_new:
+            index = np.flatnonzero(learnt.scores >= lowest)
+            scores = learnt.scores[index]
+        elif isinstance(learnt, Network) and self.patterns is not None:
+            index, scores = learnt.of_patterns(
+                linkage, compared.places, self.patterns, lowest
             )
-        network = self.learnt
-        places = candidates.compared.places
-        least, lowest = least_scores(options, network.weights, network)
-        if self.patterns is None:
-            index_and_scores = network.above(linkage, places, lowest)
         else:
-            index_and_scores = network.of_patterns(
-                linkage, places, self.patterns, lowest
-            )
-        return CandidateScores(network.weights, network, least, *index_and_scores)
+            index, scores = scorers.above(linkage, compared.places, lowest)
+        return CandidateScores(
+            linkage, compared, weights, scorers, least, index, scores
+        )
+
+    @property
+    def _weights_and_scorers(self) -> tuple[LinkWeights | None, PairScorer]:
+        """The weights, None for points, and the scorers that they give."""
+        learnt = self.learnt
+        if isinstance(learnt, Network):
+            return learnt.weights, learnt
+        if isinstance(learnt, Calibration):
+            return learnt.weights, IndependentFields(learnt.scorers)
+        return learnt, scorers_of(self.comparers, learnt)
 
 
 def learn(
@@ -188,7 +200,7 @@ def learn(
 ) -> LearntModel:
     """Learn weights from the candidates, as the fields suggest."""
     if options.scoring != "weights":
-        assign = options.assignment(task.linkage.b is None)
+        assign = options.assignment(task.linkage.single)
         return LearntModel(None, task.comparers, assign=assign)
     if task.mixed:
         return learn_by_patterns(task, candidates, options, labels)
@@ -207,7 +219,7 @@ def learn_by_patterns(
         frequencies=options.frequencies,
         labels=labels,
     )
-    assign = options.assignment(task.linkage.b is None)
+    assign = options.assignment(task.linkage.single)
     return LearntModel(
         network, task.comparers, patterns, assign=assign, differing=network.differing
     )
@@ -224,20 +236,20 @@ def learn_by_ranks(
     """
     linkage = task.linkage
     training = candidates.training
-    assign = options.assignment(linkage.b is None)
-    several_may_match = options.assign is None and linkage.b is not None
+    assign = options.assignment(linkage.single)
+    several_may_match = options.assign is None and not linkage.single
     if several_may_match and seeds_are_sought(linkage, training, assign):
         assign = alike_assignment(linkage, training)
     seeds = find_seeds(linkage, training, assign, alone=candidates.chosen.alone)
     if seeds is not None and len(labels):
         seeds = seeds.with_marks(training.places, labels, linkage.sizes[1])
-    if linkage.b is not None and seeds is not None:
+    if not linkage.single and seeds is not None:
         learnt = calibrate(
             linkage, task.comparers, seeds, frequencies=options.frequencies
         )
         return LearntModel(learnt, task.comparers, seeds=seeds, assign=assign)
     differing: tuple[str, ...] = ()
-    if linkage.b is None and options.rules is None and len(linkage.a) >= FEWEST_ROWS:
+    if linkage.single and options.rules is None and len(linkage.a) >= FEWEST_ROWS:
         by_patterns = learn_by_some_patterns(task, training, options)
         assert isinstance(by_patterns.learnt, Network)
         if by_patterns.learnt.weights.matches < max(

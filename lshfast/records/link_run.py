@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from lshfast._common.progress import Progress
-from lshfast._common.types import Int64Array
 from lshfast._common.visible import visible
 from lshfast.records.candidates.given import weights_of_rules
 from lshfast.records.candidates.nearest import NearestBlocks
@@ -21,7 +20,6 @@ from lshfast.records.candidates.union import (
     links_by_rule,
 )
 from lshfast.records.choices import Assignment
-from lshfast.records.distinct import distinct_rows
 from lshfast.records.link_model import (
     FEWEST_ROWS,
     BlockedPairs,
@@ -35,6 +33,7 @@ from lshfast.records.link_model import (
 from lshfast.records.link_task import LinkTask, coded_task
 from lshfast.records.linkage import Linkage
 from lshfast.records.links.assignment import likely_assignment
+from lshfast.records.links.clusters import check_groups
 from lshfast.records.links.decision import (
     PROBABILITY,
     CandidateScores,
@@ -45,7 +44,15 @@ from lshfast.records.links.decision import (
 )
 from lshfast.records.links.labels import PairLabels, labels_of
 from lshfast.records.options import LinkOptions
-from lshfast.records.results.outlook import expected_precision, warnings_of
+from lshfast.records.results.outlook import (
+    NO_SEEDS,
+    assignment_warning,
+    expected_precision,
+    field_warnings,
+    link_warnings,
+    match_warnings,
+    reach_warnings,
+)
 from lshfast.records.results.result import LinkResult
 from lshfast.records.results.summary import LinkSummary
 from lshfast.records.tables.record_table import CodedField, RecordTable
@@ -69,9 +76,6 @@ from lshfast.records.weights.network import Network
 
 STAGES = ("code", "block", "estimate", "compare", "assign", "rates")
 VERY_PROBABLE = 0.9  # of a match: such pairs show how many matches records have
-LARGE_GROUP = 50  # records
-UNLIKELY = 0.001  # probability of the largest group
-MOST_IN_GROUPS = 0.9  # of the records in large groups
 RULES_ALONE = (
     "no field tells matches from other pairs, so records are linked by the keys of the given "
     "rules alone: "
@@ -132,16 +136,15 @@ class LinkRun:
     @classmethod
     def begin(
         cls,
-        a: RecordTable,
-        b: RecordTable | None,
+        tables: Sequence[RecordTable],
         options: LinkOptions,
         progress: Progress | None,
     ) -> LinkRun:
         """Read the fields of the tables, and choose the pairs that are compared."""
         times = StageTimes(progress)
-        labels = labels_of(options.labels, a, b)
+        labels = labels_of(options.labels, tables)
         with times.stage("code"):
-            task = coded_task(a, b, options)
+            task = coded_task(tables, options)
         with times.stage("block"):
             candidates = blocked_pairs(task, options)
         return cls(task, options, options, labels, times, candidates)
@@ -150,11 +153,6 @@ class LinkRun:
     def linkage(self) -> Linkage:
         """The tables."""
         return self.task.linkage
-
-    @property
-    def within_one_table(self) -> bool:
-        """Whether duplicates are sought."""
-        return self.linkage.b is None
 
     def learn(self) -> None:
         """Learn from the candidates; from the nearest records too if keys miss many matches."""
@@ -173,18 +171,17 @@ class LinkRun:
         self._score()
         if self.options.assign is None:
             assign = self.model.assign
-            if isinstance(self.model.learnt, Network) and not self.within_one_table:
-                compared = self.candidates.compared
-                assign = probable_assignment(self.scores, compared, self.linkage)
+            if isinstance(self.model.learnt, Network) and not self.linkage.single:
+                assign = probable_assignment(self.scores)
             self.options = replace(self.options, assign=assign)
         self._link()
 
     def learn_from_seeds(self) -> None:
         """Learn from the seeds of one table if links by other weights leave them."""
         seeds = self.model.seeds
-        if seeds is None or not self.within_one_table:
+        if seeds is None or not self.linkage.single:
             return
-        if supported(self.task, self.candidates, self.scores, seeds):
+        if supported(self.task, self.scores, seeds):
             return
         self.seeds_used = len(seeds)
         self._calibrate(seeds)
@@ -273,9 +270,7 @@ class LinkRun:
             rates,
             self._summary(),
             self.options,
-            self.linkage,
-            scores.scorers,
-            self.candidates.compared,
+            scores,
             self.task.left_out,
             tuple(self.task.dependent),
             self.labels,
@@ -287,13 +282,7 @@ class LinkRun:
 
     def _link(self) -> None:
         with self.times.stage("assign"):
-            self.links = links_of(
-                self.linkage,
-                self.candidates.compared,
-                self.scores,
-                self.options,
-                self.labels,
-            )
+            self.links = links_of(self.scores, self.options, self.labels)
 
     def _calibrate(self, seeds: FoundSeeds) -> None:
         """Learn weights from seeds."""
@@ -317,14 +306,14 @@ class LinkRun:
         weights = self.scores.weights
         compared = self.candidates.compared
         counts = links_by_rule(links.masks, len(compared.reports)).tolist()
-        if self.within_one_table:
+        if self.linkage.single:
             linked = len(np.unique([links.i, links.j])), 0
         else:
             linked = len(np.unique(links.i)), len(np.unique(links.j))
         precision = None
         if weights is not None and links.probabilities is not None and len(links.i):
             precision = expected_precision(links.probabilities, weights)
-        assign = self.options.assignment(self.within_one_table)
+        assign = self.options.assignment(self.linkage.single)
         return LinkSummary(
             records=(len(linkage.a), linkage.rows - len(linkage.a)),
             linked=linked,
@@ -346,36 +335,34 @@ class LinkRun:
             missing=self.task.markers,
             warnings=(*self.task.doubts, *self._warnings()),
             precision=precision,
-            steps=steps_of(linkage, compared, self.scores, assign, self.labels),
+            steps=steps_of(self.scores, assign, self.labels),
         )
 
-    def _warnings(self) -> tuple[str, ...]:
-        """Return why the links may be wrong or incomplete."""
-        learnt = self.model.learnt
+    def _warnings(self) -> Iterator[str]:
+        """Yield why the links may be wrong or incomplete."""
         links = self.links
+        learnt = self.model.learnt
+        weights = self.scores.weights
+        sizes = self.linkage.sizes
+        assign = self.options.assignment(self.linkage.single)
+        if self.asked.assign is None and assign in ("one-to-many", "many-to-one"):
+            yield assignment_warning(assign)
+        by_twos = learnt.by_twos if isinstance(learnt, Network) else ()
+        yield from field_warnings(self.task.scored, by_twos)
         rules_are_given = self.options.rules is not None
+        has_nearest = any(map(is_whole, self.candidates.chosen.rules))
         reach = self.candidates.reach
-        if rules_are_given and any(map(is_whole, self.candidates.chosen.rules)):
-            reach = None
-        several = self.options.assignment(self.within_one_table)
-        several_were_chosen = self.asked.assign is None and several in (
-            "one-to-many",
-            "many-to-one",
-        )
-        return warnings_of(
-            self.task.scored,
-            self.linkage.sizes,
-            self.scores.weights,
-            self._lacks_seeds(),
-            links.scores[~self.labels.mark(links.i, links.j)],
-            self.scores.least,
-            cut=0 if links.clusters is None else links.clusters.cut,
-            seeds=self.seeds_used,
-            reach=reach,
-            nearest=not rules_are_given,
-            several=several if several_were_chosen else None,
-            by_twos=learnt.by_twos if isinstance(learnt, Network) else (),
-        )
+        if reach is not None and not (rules_are_given and has_nearest):
+            yield from reach_warnings(reach, rules_are_given)
+        if weights is None or not min(sizes):
+            return
+        if max(sizes) > 1 and self._lacks_seeds():
+            yield NO_SEEDS
+        yield from match_warnings(weights, self.seeds_used, min(sizes))
+        unmarked_scores = links.scores[~self.labels.mark(links.i, links.j)]
+        if len(unmarked_scores):
+            cut = 0 if links.clusters is None else links.clusters.cut
+            yield from link_warnings(weights, unmarked_scores, self.scores.least, cut)
 
     def _lacks_seeds(self) -> bool:
         """Return whether seeds were sought and not found, although there are enough links."""
@@ -390,7 +377,7 @@ class LinkRun:
             self.linkage, self.candidates.training, self.options.assignment(False)
         ):
             return False
-        return not self.within_one_table or len(self.links.i) >= FEWEST_SEEDS
+        return not self.linkage.single or len(self.links.i) >= FEWEST_SEEDS
 
 
 def may_have_copies(
@@ -400,7 +387,7 @@ def may_have_copies(
     and no rules.
     """
     linkage = task.linkage
-    if linkage.b is not None or scores.weights is None or options.rules is not None:
+    if not linkage.single or scores.weights is None or options.rules is not None:
         return False
     texts = any(field.kind == "text" for field in linkage.fields.values())
     usual = FEWEST_ROWS <= len(linkage.a) <= MOST_ROWS
@@ -436,59 +423,21 @@ def no_copies_text(fields: Sequence[CodedField]) -> str:
     )
 
 
-def probable_assignment(
-    scores: CandidateScores, candidates: CandidatePairs, linkage: Linkage
-) -> Assignment:
+def probable_assignment(scored: CandidateScores) -> Assignment:
     """Return the assignment that the scores of two tables suggest."""
-    assert scores.weights is not None
-    probable = scores.weights.probability(scores.scores) >= VERY_PROBABLE
-    i, j = linkage.rows_of(candidates.places[scores.index[probable]])
-    gains = scores.scores[probable] - scores.weights.bits_of(PROBABILITY)
-    return likely_assignment(i, j, gains, linkage.sizes)
+    assert scored.weights is not None
+    probable = scored.weights.probability(scored.scores) >= VERY_PROBABLE
+    places = scored.candidates.places[scored.index[probable]]
+    gains = scored.scores[probable] - scored.weights.bits_of(PROBABILITY)
+    linkage = scored.linkage
+    return likely_assignment(*linkage.rows_of(places), gains, linkage.sizes)
 
 
-def check_groups(labels: Int64Array, scored: Sequence[CodedField]) -> None:
-    """Raise ValueError if a group is far larger than the other groups lead to expect; equal records
-    count once.
-
-    The sizes of real groups fall off like a power (Hill, Annals of Statistics 1975): the largest of
-    n groups is beyond s with a probability of n times the share that is expected beyond s.
-    """
-    if not len(labels) or np.bincount(labels).max() < LARGE_GROUP:
-        return
-    first, _ = distinct_rows([labels, *(field.codes[0] for field in scored)])
-    sizes = np.sort(np.bincount(labels[first]))
-    sizes = sizes[sizes > 1]
-    if not len(sizes) or sizes[-1] < LARGE_GROUP:
-        return
-    smaller = sizes[:-1]
-    slope = (
-        1 / max(float(np.log(smaller / 1.5).mean()), 0.1) if len(smaller) else np.inf
-    )
-    expected = len(sizes) * (sizes[-1] / 1.5) ** -slope
-    everything = (
-        sizes[sizes >= LARGE_GROUP].sum() > MOST_IN_GROUPS * len(labels)
-        and len(sizes) < len(labels) ** 0.5
-    )
-    if expected < UNLIKELY or everything:
-        names = visible(", ".join(field.field.name for field in scored))
-        raise ValueError(
-            f"the links join {sizes[-1]:,} different records of {len(labels):,} in one group, so "
-            "the fields compared "
-            f"({names}) do not tell records apart: name fields that do (--field), leave out others "
-            "(--ignore), or set a higher threshold"
-        )
-
-
-def supported(
-    task: LinkTask, candidates: BlockedPairs, scores: CandidateScores, seeds: FoundSeeds
-) -> bool:
+def supported(task: LinkTask, scored: CandidateScores, seeds: FoundSeeds) -> bool:
     """Return whether seeds support the weights of one table: the links that these give with the
     default threshold.
     """
-    assert scores.weights is not None
-    least = scores.weights.bits_of(PROBABILITY)
-    links = links_above(
-        task.linkage, candidates.compared, scores, "many-to-many", least
-    )
-    return seeds.support(links.i, links.j, task.comparers, scores.weights)
+    assert scored.weights is not None
+    least = scored.weights.bits_of(PROBABILITY)
+    links = links_above(scored, "many-to-many", least=least)
+    return seeds.support(links.i, links.j, task.comparers, scored.weights)

@@ -18,7 +18,13 @@ from lshfast.records.tables.content import shared_content
 from lshfast.records.tables.dependent import DependentField, dependent_fields
 from lshfast.records.tables.fields import Field, checked_fields
 from lshfast.records.tables.keys import LeftOut, keys_left_out
-from lshfast.records.tables.record_table import CodedField, RecordTable, code_field
+from lshfast.records.tables.record_table import (
+    CodedField,
+    RecordTable,
+    code_field,
+    field_columns,
+    names_of,
+)
 from lshfast.records.values.addresses import with_address_parts
 from lshfast.records.values.missing import MissingValues
 from lshfast.records.weights.network import suits_mixture
@@ -73,26 +79,25 @@ class LinkTask:
         return comparers
 
 
-def coded_task(a: RecordTable, b: RecordTable | None, options: LinkOptions) -> LinkTask:
+def coded_task(tables: Sequence[RecordTable], options: LinkOptions) -> LinkTask:
     """Read the fields of the tables, and choose those that are scored."""
-    chosen, held_out = chosen_fields(a, b, options)
-    a, b, chosen = with_address_parts(a, b, chosen)
-    tables = [a] if b is None else [a, b]
+    chosen, held_out = chosen_fields(tables, options)
+    tables, chosen = with_address_parts(tables, chosen)
     columns = [name for table in tables for name in table.columns]
     missing = MissingValues.of(options.missing, columns)
     threads = thread_count(options.threads)
-    fields = code_fields(a, b, chosen, missing, threads)
-    held_out_fields = [code_field(field, a, b, missing) for field in held_out]
-    doubts = value_warnings([*fields, *held_out_fields], "a" if b is None else "ab")
+    fields = code_fields(tables, chosen, missing, threads)
+    held_out_fields = [code_field(field, tables, missing) for field in held_out]
+    doubts = value_warnings([*fields, *held_out_fields], names_of(tables))
     coded = {field.field.name: field for field in fields}
     left_out: list[LeftOut] = []
     if options.fields is None:
         rule_fields = named_fields(options.rules or ())
-        left_out = keys_left_out(Linkage(a, b, coded), rule_fields)
+        left_out = keys_left_out(Linkage(tables, coded), rule_fields)
     for column in left_out:
         del coded[column.name]
     seed = int(options.seed)
-    linkage = Linkage(a, b, coded, seed, threads)
+    linkage = Linkage(tables, coded, seed, threads)
     edges = shared_content(list(coded.values()), seed)
     mixed = options.scoring == "weights" and suits_mixture(linkage, edges)
     # Fields that the user names are always scored. Blocking rules use all.
@@ -134,13 +139,13 @@ def markers_of(fields: Sequence[CodedField]) -> dict[str, dict[str, tuple[int, .
 
 
 def chosen_fields(
-    a: RecordTable, b: RecordTable | None, options: LinkOptions
+    tables: Sequence[RecordTable], options: LinkOptions
 ) -> tuple[list[Field], list[Field]]:
     """Return the fields to compare and the field that is held out, if any; check their columns."""
     held_out: list[Field] = []
     if options.held_out is not None:
         held_out = checked_fields([options.held_out])
-    chosen = shared_fields(a, b)
+    chosen = shared_fields(tables)
     if options.fields is not None:
         chosen = checked_fields(options.fields)
     if any(field.kind == "address" for field in held_out):
@@ -148,27 +153,24 @@ def chosen_fields(
             "an address is compared by its parts, so it cannot be held out; hold out another column"
         )
     for name in options.ignore:
-        if b is None or name not in b.columns:
-            a.column(name)
+        if name not in tables[-1].columns:
+            tables[0].column(name)
     left_out = {*options.ignore, *(field.name for field in held_out)}
     chosen = [field for field in chosen if field.name not in left_out]
     for field in [*chosen, *held_out]:
-        a.column(field.name)
-        if b is not None:
-            b.column(field.column_of(1))
+        field_columns(field, tables)
     if not chosen:
-        raise ValueError(no_field_text(a, b))
+        raise ValueError(no_field_text(tables))
     return chosen, held_out
 
 
-def shared_fields(a: RecordTable, b: RecordTable | None) -> list[Field]:
+def shared_fields(tables: Sequence[RecordTable]) -> list[Field]:
     """Return the columns of a table, or those that two tables have in common, as fields."""
-    return [Field(name) for name in a.names if b is None or name in b.names]
+    return [Field(name) for name in tables[0].names if name in tables[-1].names]
 
 
-def no_field_text(a: RecordTable, b: RecordTable | None) -> str:
+def no_field_text(tables: Sequence[RecordTable]) -> str:
     """Return the error of tables that have no field to compare."""
-    tables = [a] if b is None else [a, b]
     columns = " and ".join(", ".join(table.names) or "none" for table in tables)
     return (
         f"there is no field to compare; columns are: {visible(columns)}; "

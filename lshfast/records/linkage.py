@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -56,32 +56,46 @@ class RulePairs:
 class Linkage:
     """What is linked: two tables, or one with itself, and the fields by their names."""
 
-    a: RecordTable
-    b: RecordTable | None
+    tables: Sequence[RecordTable]
     fields: Mapping[str, CodedField]
     seed: int = 1
     threads: int = 1
 
     @property
+    def a(self) -> RecordTable:
+        """The first table."""
+        return self.tables[0]
+
+    @property
+    def b(self) -> RecordTable | None:
+        """The second table; None for one table."""
+        return None if self.single else self.tables[1]
+
+    @property
+    def single(self) -> bool:
+        """Whether the records of one table are linked with each other."""
+        return len(self.tables) == 1
+
+    @property
     def sizes(self) -> tuple[int, int]:
         """Rows of the two tables; of one table, twice its rows."""
-        return len(self.a), len(self.a if self.b is None else self.b)
+        return len(self.tables[0]), len(self.tables[-1])
 
     @property
     def rows(self) -> int:
         """Rows of both tables, or of the one table."""
-        return len(self.a) + (0 if self.b is None else len(self.b))
+        return sum(map(len, self.tables))
 
     @property
     def all_pairs(self) -> int:
         """Number of pairs without blocking."""
         first, second = self.sizes
-        return first * (first - 1) // 2 if self.b is None else first * second
+        return first * (first - 1) // 2 if self.single else first * second
 
     @cached_property
     def record_texts(self) -> RecordTexts:
         """The records as texts."""
-        return RecordTexts(list(self.fields.values()), self.b is None, self.threads)
+        return RecordTexts(list(self.fields.values()), self.single, self.threads)
 
     @cached_property
     def written_texts(self) -> WrittenTexts | None:
@@ -91,7 +105,7 @@ class Linkage:
         written_fields = []
         is_changed = False
         for field in self.fields.values():
-            written = as_written(field, self.a, self.b)
+            written = as_written(field, self.tables)
             written_fields.append(written)
             is_changed |= part_changed(written, field) >= LEAST_CHANGED
         return WrittenTexts(written_fields, self.threads) if is_changed else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lshfast._common.progress import Progress
@@ -141,7 +142,7 @@ def match_records(
     columns = id_column if isinstance(id_column, tuple) else (id_column, id_column)
     table_a = as_table(a, columns[0], "a")
     table_b = as_table(b, columns[1], "b")
-    return link_tables(table_a, table_b, link_options, progress)
+    return link_tables([table_a, table_b], link_options, progress)
 
 
 @takes_link_options
@@ -185,7 +186,7 @@ def dedup_records(
         raise ValueError(
             f"assign must be 'one-to-one' or 'many-to-many' within one table, not {assign!r}"
         )
-    return link_tables(as_table(a, id_column, "a"), None, link_options, progress)
+    return link_tables([as_table(a, id_column, "a")], link_options, progress)
 
 
 def as_table(source: Any, id_column: str | None, name: str) -> RecordTable:
@@ -196,13 +197,12 @@ def as_table(source: Any, id_column: str | None, name: str) -> RecordTable:
 
 
 def link_tables(
-    a: RecordTable,
-    b: RecordTable | None,
+    tables: Sequence[RecordTable],
     options: LinkOptions,
     progress: Progress | None = None,
 ) -> LinkResult:
     """Link two tables, or one with itself; see `match_records` and `dedup_records`."""
-    run = LinkRun.begin(a, b, options, progress)
+    run = LinkRun.begin(tables, options, progress)
     run.learn()
     run.assign()
     run.learn_from_seeds()

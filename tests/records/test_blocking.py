@@ -27,14 +27,12 @@ COLUMN = st.lists(st.sampled_from([None, "", "a", "b", "c", "d", "ee"]), max_siz
 
 def linkage(a, b=None, kinds=None, threads=1):
     """Make tables of columns by name, all of kind name unless `kinds` says otherwise."""
-    first, second = RecordTable(a), None if b is None else RecordTable(b)
+    tables = [RecordTable(columns) for columns in (a, b) if columns is not None]
     fields = {
-        name: code_field(
-            Field(name, kind=(kinds or {}).get(name, "name")), first, second
-        )
+        name: code_field(Field(name, kind=(kinds or {}).get(name, "name")), tables)
         for name in a
     }
-    return Linkage(first, second, fields, threads=threads)
+    return Linkage(tables, fields, threads=threads)
 
 
 def pairs_of(rule, linked):
@@ -159,7 +157,7 @@ def test_three_sorts_avoid_nearly_all_pairs():
     assert linked.all_pairs == 4_000_000
     assert len(pairs) < 10_000
     million = RecordTable({"row": range(10**6)})
-    assert Linkage(million, million, {}).all_pairs == 10**12
+    assert Linkage([million, million], {}).all_pairs == 10**12
 
 
 TITLES = [

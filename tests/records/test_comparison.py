@@ -19,7 +19,7 @@ NONE = Synonyms([])
 
 def comparer(kind, left, right, synonyms=NONE, threads=1):
     field = code_field(
-        Field("x", kind=kind), RecordTable({"x": left}), RecordTable({"x": right})
+        Field("x", kind=kind), [RecordTable({"x": left}), RecordTable({"x": right})]
     )
     return FieldComparer(field, synonyms, threads)
 
@@ -101,7 +101,7 @@ def test_points_of_long_values_take_no_more_edits_than_leave_points():
     left = [f"{row} " + "bill will " * 2000 for row in range(30)]
     right = [f"{row + 50} " + "will bill " * 2000 for row in range(30)]
     field = code_field(
-        Field("x", kind="name"), RecordTable({"x": left}), RecordTable({"x": right})
+        Field("x", kind="name"), [RecordTable({"x": left}), RecordTable({"x": right})]
     )
     own = FieldComparer(field, Synonyms.english())
     calls = []

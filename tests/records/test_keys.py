@@ -17,9 +17,11 @@ def left_out(a, b=None, keep=()):
     """Return what is left out, and why."""
     a, b = RecordTable(a), None if b is None else RecordTable(b)
     names = [name for name in a.names if b is None or name in b.names]
-    fields = {name: code_field(Field(name), a, b) for name in names}
+    tables = [a] if b is None else [a, b]
+    fields = {name: code_field(Field(name), tables) for name in names}
     return {
-        found.name: found.reason for found in keys_left_out(Linkage(a, b, fields), keep)
+        found.name: found.reason
+        for found in keys_left_out(Linkage(tables, fields), keep)
     }
 
 

@@ -6,9 +6,9 @@ import pytest
 from lshfast.records import dedup_records, match_records
 from lshfast.records.comparison.levels import FieldComparer
 from lshfast.records.comparison.synonyms import Synonyms
-from lshfast.records.link_run import check_groups
 from lshfast.records.linkage import Linkage
 from lshfast.records.links.assignment import likely_assignment
+from lshfast.records.links.clusters import check_groups
 from lshfast.records.tables.fields import Field
 from lshfast.records.tables.record_table import RecordTable, code_field
 from lshfast.records.weights.patterns import count_patterns
@@ -161,12 +161,9 @@ def test_small_lists_are_linked():
 
 def test_counts_of_patterns_add_up_to_all_pairs():
     a, b = two_tables(700, 70, 8, 1)
-    for tables in ((a, b), (a, None)):
-        first, second = (
-            None if table is None else RecordTable(table) for table in tables
-        )
-        fields = {name: code_field(Field(name), first, second) for name in a}
-        linkage = Linkage(first, second, fields)
+    for tables in ([RecordTable(a), RecordTable(b)], [RecordTable(a)]):
+        fields = {name: code_field(Field(name), tables) for name in a}
+        linkage = Linkage(tables, fields)
         comparers = [
             FieldComparer(field, Synonyms.english()) for field in fields.values()
         ]
@@ -177,7 +174,7 @@ def test_counts_of_patterns_add_up_to_all_pairs():
                 np.bincount(side, minlength=len(field.values)) for side in field.codes
             ]
             equal = (
-                codes[0] * (codes[0] - 1) / 2 if second is None else codes[0] * codes[1]
+                codes[0] * (codes[0] - 1) / 2 if linkage.single else codes[0] * codes[1]
             ).sum()
             counted = patterns.counts[patterns.levels[:, number] == 1].sum()
             assert counted == pytest.approx(equal, rel=0.1, abs=30)
@@ -219,7 +216,7 @@ def test_a_group_that_explodes_ends_the_run():
     def check(sizes, names):
         labels = np.repeat(np.cumsum([0, *sizes])[:-1], sizes)
         check_groups(
-            labels, [code_field(Field("name"), RecordTable({"name": names}), None)]
+            labels, [code_field(Field("name"), [RecordTable({"name": names})])]
         )
 
     different = [f"name {number}" for number in range(400)]

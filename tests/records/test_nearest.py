@@ -30,11 +30,11 @@ WORDS = [
 
 
 def linkage(a, b=None, threads=1):
-    tables = RecordTable(a), None if b is None else RecordTable(b)
+    tables = [RecordTable(columns) for columns in (a, b) if columns is not None]
     fields = {
-        name: code_field(Field(name, kind="text"), *tables) for name in tables[0].names
+        name: code_field(Field(name, kind="text"), tables) for name in tables[0].names
     }
-    return Linkage(*tables, fields, threads=threads)
+    return Linkage(tables, fields, threads=threads)
 
 
 def products(n, seed):

@@ -39,7 +39,7 @@ def test_every_source_gives_the_same_codes(source):
     table = RecordTable(source)
     assert table.names == ["name", "age"]
     for name in table.names:
-        coded = code_field(Field(name, kind="name"), table, None)
+        coded = code_field(Field(name, kind="name"), [table])
         assert coded.codes[0].tolist() == [0, 1, -1, 0]
         assert coded.codes[1] is coded.codes[0]
         assert coded.refused == (0, 0)
@@ -47,7 +47,7 @@ def test_every_source_gives_the_same_codes(source):
 
 def test_values_of_mixed_types_are_coded_as_strings():
     table = RecordTable({"x": [1, "1", 2.5, True, None, float("nan"), "  "]})
-    coded = code_field(Field("x", kind="code"), table, None)
+    coded = code_field(Field("x", kind="code"), [table])
     assert coded.values == ["1", "25"]
     assert coded.codes[0][4:].tolist() == [-1, -1, -1]
 
@@ -110,7 +110,7 @@ def test_integers_with_missing_values_equal_integers_and_strings():
     """A column of integers with missing values is one of floats in many libraries."""
     first = RecordTable({"x": [2000.0, float("nan"), 2010.0, 0.5]})
     for other in ([2010, 2000], ["2010", "2000"], np.array([2010, 2000], np.float32)):
-        coded = code_field(Field("x", kind="code"), first, RecordTable({"x": other}))
+        coded = code_field(Field("x", kind="code"), [first, RecordTable({"x": other})])
         assert coded.values[:3] == ["2000", "2010", "05"]
         assert coded.codes[1].tolist() == [1, 0]
 
@@ -138,9 +138,9 @@ def test_values_without_a_meaning_are_refused():
             TypeError,
             match=r"^a: column 'x': values must be strings, numbers or dates, not",
         ):
-            code_field(Field("x"), RecordTable({"x": [value, "b"]}, name="a"), None)
+            code_field(Field("x"), [RecordTable({"x": [value, "b"]}, name="a")])
     assert code_field(
-        Field("x", kind="name"), RecordTable({"x": [b"Z\xc3\xb6e", "zoe"]}), None
+        Field("x", kind="name"), [RecordTable({"x": [b"Z\xc3\xb6e", "zoe"]})]
     ).values == ["zoe"]
 
 
@@ -185,7 +185,7 @@ KINDS = [
 
 @pytest.mark.parametrize(("kind", "values"), KINDS)
 def test_kinds_are_guessed(kind, values):
-    assert code_field(Field("x"), RecordTable({"x": values}), None).kind == kind
+    assert code_field(Field("x"), [RecordTable({"x": values})]).kind == kind
 
 
 def test_typing_errors_do_not_change_the_kind():
@@ -194,7 +194,7 @@ def test_typing_errors_do_not_change_the_kind():
         "1950-33-01",
         "in May",
     ]
-    coded = code_field(Field("x"), RecordTable({"x": values}), None)
+    coded = code_field(Field("x"), [RecordTable({"x": values})])
     assert coded.kind == "date"
     assert coded.refused == (3, 3)
     assert (coded.codes[0][-3:] == -1).all()

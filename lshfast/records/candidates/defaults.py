@@ -131,9 +131,9 @@ class RuleSample:
             name: sampled_field(field, self.rows)
             for name, field in self.whole.fields.items()
         }
-        first, second = (RecordTable({"row": rows}) for rows in self.rows)
-        b = None if self.whole.b is None else second
-        return replace(self.whole, a=first, b=b, fields=fields)
+        rows_of_tables = zip(self.whole.tables, self.rows, strict=False)
+        tables = [RecordTable({"row": rows}) for _, rows in rows_of_tables]
+        return replace(self.whole, tables=tables, fields=fields)
 
     @cached_property
     def scale(self) -> float:

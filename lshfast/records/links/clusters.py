@@ -14,15 +14,17 @@ the evidence in place of means give the same or less.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.types import Float64Array, Int64Array
+from lshfast._common.visible import visible
 from lshfast.kernels.sets import components
-from lshfast.records.distinct import places_among
+from lshfast.records.distinct import distinct_rows, places_among
+from lshfast.records.tables.record_table import CodedField
 
 # the evidence of one pair that its records are the same, or not, at most
 FOR_BITS = 4.0
@@ -33,6 +35,11 @@ DENSE = 0.5  # longer chains in which this part of the pairs are links stay whol
 MOST_PAIRS = 4_000_000  # within all chains together
 PAIRS_A_LINK = 4.0  # within all chains together, also allowed for each link
 BATCH_CELLS = 1 << 21  # of the matrices of the chains that are grouped at once
+# Of a group that is an error of the fields: records, probability if it is the largest, and the
+# part of the records in large groups.
+LARGE_GROUP = 50
+UNLIKELY = 0.001
+MOST_IN_GROUPS = 0.9
 WEAK_SHARE = 0.25  # of the links of a chain that is too long: the weakest, cut at once
 
 Evidence = Callable[[Int64Array, Int64Array], Float64Array]
@@ -245,3 +252,36 @@ def average_linkage(means: Float64Array) -> Int64Array:
         weights[sets, a] += weights[sets, b]
         labels[sets] = np.where(labels[sets] == b[:, None], a[:, None], labels[sets])
     return labels
+
+
+def check_groups(labels: Int64Array, scored: Sequence[CodedField]) -> None:
+    """Raise ValueError if a group is far larger than the other groups lead to expect; equal records
+    count once.
+
+    The sizes of real groups fall off like a power (Hill, Annals of Statistics 1975): the largest of
+    n groups is beyond s with a probability of n times the share that is expected beyond s.
+    """
+    if not len(labels) or np.bincount(labels).max() < LARGE_GROUP:
+        return
+    first, _ = distinct_rows([labels, *(field.codes[0] for field in scored)])
+    sizes = np.sort(np.bincount(labels[first]))
+    sizes = sizes[sizes > 1]
+    if not len(sizes) or sizes[-1] < LARGE_GROUP:
+        return
+    smaller = sizes[:-1]
+    slope = (
+        1 / max(float(np.log(smaller / 1.5).mean()), 0.1) if len(smaller) else np.inf
+    )
+    expected = len(sizes) * (sizes[-1] / 1.5) ** -slope
+    everything = (
+        sizes[sizes >= LARGE_GROUP].sum() > MOST_IN_GROUPS * len(labels)
+        and len(sizes) < len(labels) ** 0.5
+    )
+    if expected < UNLIKELY or everything:
+        names = visible(", ".join(field.field.name for field in scored))
+        raise ValueError(
+            f"the links join {sizes[-1]:,} different records of {len(labels):,} in one group, so "
+            "the fields compared "
+            f"({names}) do not tell records apart: name fields that do (--field), leave out others "
+            "(--ignore), or set a higher threshold"
+        )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._common.types import Float64Array, Int64Array
 from lshfast.records.candidates.union import CandidatePairs
 from lshfast.records.choices import Assignment
 from lshfast.records.comparison.levels import FieldComparer
@@ -26,7 +26,6 @@ from lshfast.records.links.scoring import (
 )
 from lshfast.records.options import LinkOptions
 from lshfast.records.results.outlook import THRESHOLDS, ThresholdStep, threshold_steps
-from lshfast.records.weights.calibration import Calibration
 from lshfast.records.weights.fellegi_sunter import LinkWeights, with_prior
 from lshfast.records.weights.prior import MARGIN_BITS, prior_of_scores
 
@@ -42,47 +41,30 @@ class CandidateScores:
 
     Attributes
     ----------
+    linkage : Linkage
+    candidates : CandidatePairs
     weights : LinkWeights or None
         None for points.
     scorers : PairScorer
     least : float
         The least score of a link.
     index : ndarray of int64, shape (n,)
-        The candidates; with weights, also some that score less than a link.
+        Their places among the candidates; with weights, also some that score less than a link.
     scores : ndarray of float64, shape (n,)
     """
 
+    linkage: Linkage
+    candidates: CandidatePairs
     weights: LinkWeights | None
     scorers: PairScorer
     least: float
     index: Int64Array
     scores: Float64Array
 
-
-def scores_of(
-    linkage: Linkage,
-    comparers: Sequence[FieldComparer],
-    training: CandidatePairs,
-    candidates: CandidatePairs,
-    learnt: Calibration | LinkWeights | None,
-    options: LinkOptions,
-) -> CandidateScores:
-    """Score the candidates by what was learnt from training pairs, or by points."""
-    if isinstance(learnt, LinkWeights) and candidates is not training:
-        return all_scores(linkage, candidates.places, comparers, learnt, options)
-    if not isinstance(learnt, Calibration):
-        scorers = scorers_of(comparers, learnt)
-        least, lowest = least_scores(options, learnt, scorers)
-        index, scores = scorers.above(linkage, candidates.places, lowest)
-        return CandidateScores(learnt, scorers, least, index, scores)
-    scorers = IndependentFields(learnt.scorers)
-    least, lowest = least_scores(options, learnt.weights, scorers)
-    if candidates is training:
-        index = np.flatnonzero(learnt.scores >= lowest)
-        scores = learnt.scores[index]
-    else:
-        index, scores = scorers.above(linkage, candidates.places, lowest)
-    return CandidateScores(learnt.weights, scorers, least, index, scores)
+    def down_to(self, least: float) -> CandidateScores:
+        """Score the candidates again, and keep all that score at least `least`."""
+        index, scores = self.scorers.above(self.linkage, self.candidates.places, least)
+        return replace(self, least=least, index=index, scores=scores)
 
 
 @dataclass(frozen=True)
@@ -116,101 +98,82 @@ class ChosenLinks:
 
 
 def links_of(
-    linkage: Linkage,
-    candidates: CandidatePairs,
-    candidate_scores: CandidateScores,
-    options: LinkOptions,
-    labels: PairLabels = NO_LABELS,
+    scored: CandidateScores, options: LinkOptions, labels: PairLabels = NO_LABELS
 ) -> ChosenLinks:
     """Choose links that score enough and agree with the marks, and group records of one table."""
-    assign = options.assignment(linkage.b is None)
-    links = links_above(
-        linkage, candidates, candidate_scores, assign, candidate_scores.least, labels
-    )
-    if linkage.b is not None:
+    linkage = scored.linkage
+    links = links_above(scored, options.assignment(linkage.single), labels)
+    if not linkage.single:
         return links
-    clusters = grouped(len(linkage.a), links, candidate_scores)
+    clusters = grouped(links, scored)
     groups = labels.bind_groups(clusters.labels, links.i, links.j, links.scores)
-    return replace(
-        links,
-        clusters=Clusters(groups, int((groups[links.i] != groups[links.j]).sum())),
-    )
+    cut = int((groups[links.i] != groups[links.j]).sum())
+    return replace(links, clusters=Clusters(groups, cut))
 
 
 def links_above(
-    linkage: Linkage,
-    candidates: CandidatePairs,
-    candidate_scores: CandidateScores,
+    scored: CandidateScores,
     assign: Assignment,
-    least: float,
     labels: PairLabels = NO_LABELS,
+    least: float | None = None,
 ) -> ChosenLinks:
-    """Choose links that score at least `least`, and add the pairs that are marked the same.
+    """Choose links that score enough, or at least `least`, and add the pairs marked the same.
 
     If k pairs of a record of a one-to-one link are equally good, at most one of them is a match:
     the probability of the link is at most 1 / k.
     """
-    is_above = candidate_scores.scores >= least
-    index = candidate_scores.index[is_above]
-    scores = candidate_scores.scores[is_above]
-    i, j = linkage.rows_of(candidates.places[index])
+    if least is None:
+        least = scored.least
+    linkage = scored.linkage
+    is_above = scored.scores >= least
+    index = scored.index[is_above]
+    scores = scored.scores[is_above]
+    i, j = linkage.rows_of(scored.candidates.places[index])
     if len(labels):
-        free = labels.leave_open(i, j, assign, linkage.b is None)
+        free = labels.leave_open(i, j, assign, linkage.single)
         index = index[free]
         scores = scores[free]
         i = i[free]
         j = j[free]
     greedy = 0
     if assign == "one-to-one":
-        links, greedy = one_to_one(i, j, scores - least, single=linkage.b is None)
+        links, greedy = one_to_one(i, j, scores - least, single=linkage.single)
     else:
         links = assigned(i, j, scores, assign)
-    probabilities = (
-        None
-        if candidate_scores.weights is None
-        else candidate_scores.weights.probability(scores[links])
-    )
     is_kept = np.ones(len(links), bool)
-    if (
-        candidate_scores.weights is not None
-        and probabilities is not None
-        and assign == "one-to-one"
-        and linkage.b is not None
-    ):
-        most = 1 / equally_good(i, j, scores, links, linkage.sizes)
-        is_kept = most >= candidate_scores.weights.probability(least) - TINY
-        probabilities = np.minimum(probabilities, most)[is_kept]
+    probabilities = None
+    if scored.weights is not None:
+        probabilities = scored.weights.probability(scores[links])
+        if assign == "one-to-one" and not linkage.single:
+            most = 1 / equally_good(i, j, scores, links, linkage.sizes)
+            is_kept = most >= scored.weights.probability(least) - TINY
+            probabilities = np.minimum(probabilities, most)[is_kept]
     links = links[is_kept]
-    masks = candidates.masks[index[links]]
     chosen_links = ChosenLinks(
         i[links],
         j[links],
         scores[links],
         probabilities,
-        masks,
+        scored.candidates.masks[index[links]],
         int((~is_kept).sum()),
         greedy,
     )
-    return with_marked(
-        chosen_links, linkage, candidates, candidate_scores.scorers, labels
-    )
+    return with_marked(chosen_links, scored, labels)
 
 
 def with_marked(
-    links: ChosenLinks,
-    linkage: Linkage,
-    candidates: CandidatePairs,
-    scorers: PairScorer,
-    labels: PairLabels,
+    links: ChosenLinks, scored: CandidateScores, labels: PairLabels
 ) -> ChosenLinks:
     """Return links with those that are marked the same, whose probability is 1."""
     i, j = labels.pairs(True)
     if not len(i):
         return links
-    marked = (i * linkage.sizes[1] + j).astype(np.uint64)
+    candidates = scored.candidates
+    marked = (i * scored.linkage.sizes[1] + j).astype(np.uint64)
     places, is_candidate = places_among(marked, candidates.places)
     masks = np.zeros(len(i), np.uint32)
     masks[is_candidate] = candidates.masks[places[is_candidate]]
+    scores = scored.scorers.parts((i, j)).sum(axis=1)
     all_i = np.concatenate([links.i, i])
     all_j = np.concatenate([links.j, j])
     order = np.lexsort((all_j, all_i))
@@ -221,31 +184,27 @@ def with_marked(
         links,
         i=all_i[order],
         j=all_j[order],
-        scores=np.concatenate([links.scores, scorers.parts((i, j)).sum(axis=1)])[order],
+        scores=np.concatenate([links.scores, scores])[order],
         probabilities=probabilities,
         masks=np.concatenate([links.masks, masks])[order],
     )
 
 
 def steps_of(
-    linkage: Linkage,
-    candidates: CandidatePairs,
-    candidate_scores: CandidateScores,
-    assign: Assignment,
-    labels: PairLabels = NO_LABELS,
+    scored: CandidateScores, assign: Assignment, labels: PairLabels = NO_LABELS
 ) -> list[ThresholdStep]:
     """Return what other thresholds would give; nothing for points."""
-    if candidate_scores.weights is None:
+    if scored.weights is None:
         return []
-    least = candidate_scores.weights.bits_of(THRESHOLDS[0])
-    links = links_above(linkage, candidates, candidate_scores, assign, least, labels)
+    least = scored.weights.bits_of(THRESHOLDS[0])
+    links = links_above(scored, assign, labels, least)
     assert links.probabilities is not None
     return threshold_steps(links.probabilities)
 
 
 def all_scores(
     linkage: Linkage,
-    places: UInt64Array,
+    candidates: CandidatePairs,
     comparers: Sequence[FieldComparer],
     weights: LinkWeights,
     options: LinkOptions,
@@ -255,32 +214,30 @@ def all_scores(
         scorers = scorers_of(comparers, weights)
         least, lowest = least_scores(options, weights, scorers)
         margin = min(lowest, weights.bits_of(PROBABILITY)) - MARGIN_BITS
-        index, scores = scorers.above(linkage, places, margin)
+        index, scores = scorers.above(linkage, candidates.places, margin)
         prior = prior_of_scores(scores, weights.prior, linkage.all_pairs)
         if prior == weights.prior:
             break
         weights = with_prior(weights, comparers, linkage, prior, options.frequencies)
     is_above = scores >= lowest
-    return CandidateScores(weights, scorers, least, index[is_above], scores[is_above])
+    return CandidateScores(
+        linkage, candidates, weights, scorers, least, index[is_above], scores[is_above]
+    )
 
 
-def grouped(
-    size: int, links: ChosenLinks, candidate_scores: CandidateScores
-) -> Clusters:
-    """Return the groups of one table of `size` rows, from its links and the scores of other
-    pairs.
-    """
-    scorers = candidate_scores.scorers
-    least = candidate_scores.least
+def grouped(links: ChosenLinks, scored: CandidateScores) -> Clusters:
+    """Return the groups of one table, from its links and the scores of other pairs."""
+    scorers = scored.scorers
+    least = scored.least
     unit = 1.0
-    if candidate_scores.weights is None:
+    if scored.weights is None:
         unit = POINTS_BITS / all_points(scorers)
 
     def evidence(first: Int64Array, second: Int64Array) -> Float64Array:
         return np.asarray((scorers.parts((first, second)).sum(axis=1) - least) * unit)
 
     gains = (links.scores - least) * unit
-    return cluster_rows(size, links.i, links.j, gains, evidence)
+    return cluster_rows(len(scored.linkage.a), links.i, links.j, gains, evidence)
 
 
 def all_points(scorers: PairScorer) -> float:

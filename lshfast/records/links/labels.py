@@ -18,7 +18,7 @@ from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Arr
 from lshfast.kernels.sets import components
 from lshfast.records.choices import Assignment
 from lshfast.records.tables.record_table import (
-    RecordIds,
+    PairIds,
     RecordTable,
     as_text,
     is_missing,
@@ -250,9 +250,7 @@ def _is_list_of_tuples(source: Any) -> bool:
     return all(isinstance(row, tuple) for row in source)
 
 
-def labels_of(
-    marks: Sequence[MarkedPair], a: RecordTable, b: RecordTable | None
-) -> PairLabels:
+def labels_of(marks: Sequence[MarkedPair], tables: Sequence[RecordTable]) -> PairLabels:
     """Return the marked pairs as rows of two tables, or of one.
 
     Raises
@@ -265,20 +263,14 @@ def labels_of(
     decided = [mark for mark in marks if mark.answer != "unsure"]
     if not decided:
         return NO_LABELS
-    ids_a = RecordIds(a)
-    ids_b = ids_a if b is None else RecordIds(b)
+    ids = PairIds(tables)
     mark_of: dict[tuple[int, int], MarkedPair] = {}
     for mark in decided:
         try:
-            rows = ids_a.row_of(mark.id_a), ids_b.row_of(mark.id_b)
+            rows = ids.rows_of(mark.id_a, mark.id_b)
         except ValueError as error:
             raise DataError(mark.place, None, str(error)) from None
-        if b is None and rows[0] == rows[1]:
-            raise DataError(
-                mark.place, None, f"{mark.id_a!r} and {mark.id_b!r} are the same record"
-            )
-        pair = (min(rows), max(rows)) if b is None else rows
-        before = mark_of.setdefault(pair, mark)
+        before = mark_of.setdefault(rows, mark)
         if before.answer != mark.answer:
             raise DataError(
                 mark.place,
@@ -289,10 +281,8 @@ def labels_of(
     rows_of_pairs = np.array(pairs, np.int64).reshape(-1, 2)
     same = np.array([mark_of[pair].answer == "same" for pair in pairs], np.bool_)
     labels = PairLabels(rows_of_pairs[:, 0].copy(), rows_of_pairs[:, 1].copy(), same)
-    if b is None:
-        _check_consistent(labels, mark_of, 0, len(a))
-    else:
-        _check_consistent(labels, mark_of, len(a), len(a) + len(b))
+    first_of_b = 0 if len(tables) == 1 else len(tables[0])
+    _check_consistent(labels, mark_of, first_of_b, sum(map(len, tables)))
     return labels
 
 

@@ -1,7 +1,7 @@
 """What a run of linking shows.
 
-- `linked` has the links and what outputs show of them; `result` adds the methods of the public
-  result; `summary` has the figures.
+- `result` is the public result, `summary` has its figures; `run_view` has what the other outputs
+  show: pairs with their scores, field by field.
 - `explain` explains a pair, `review` lists doubtful pairs, `merged` makes one list of records;
   `field_pairs` has the values of a pair side by side.
 - `outlook` and `rates` estimate how many links are right.

@@ -9,7 +9,7 @@ from lshfast._common.display import counted
 from lshfast._common.visible import visible
 from lshfast.records.candidates.reach import Reach
 from lshfast.records.candidates.union import RuleReport
-from lshfast.records.results.linked import Linked
+from lshfast.records.results.run_view import Linked
 from lshfast.records.tables.fields import Field
 from lshfast.records.tables.record_table import CodedField
 from lshfast.records.weights.fellegi_sunter import LinkWeights

@@ -10,32 +10,10 @@ import numpy as np
 from lshfast._common.display import counted
 from lshfast._common.visible import visible
 from lshfast.records.candidates.union import rules_of
-from lshfast.records.results.linked import RunView, ScoredPair
-from lshfast.records.tables.record_table import RecordIds, RecordTable, is_missing
+from lshfast.records.results.run_view import RunView, ScoredPair
+from lshfast.records.tables.record_table import is_missing
 
 SHOWN_LINKS = 3  # of a record, to other records
-
-
-def rows_of_pair(
-    tables: tuple[RecordTable, RecordTable | None], id_a: Any, id_b: Any
-) -> tuple[int, int]:
-    """Return the rows of two ids in two tables, or in one, the smaller first.
-
-    Raises
-    ------
-    ValueError
-        If no record has one of the ids, or both are the same record.
-    """
-    a, b = tables
-    first = RecordIds(a).row_of(id_a)
-    second = RecordIds(a if b is None else b).row_of(id_b)
-    if b is not None:
-        return first, second
-    if first == second:
-        raise ValueError(
-            visible(f"{a.name}: {id_a!r} and {id_b!r} are the same record")
-        )
-    return min(first, second), max(first, second)
 
 
 def explanation(view: RunView, pair: ScoredPair, verdict: Sequence[str] = ()) -> str:
@@ -67,7 +45,7 @@ def verdict_of(view: RunView, pair: ScoredPair) -> list[str]:
         return [f"{linked}: the pair is marked {mark}", compared, *brought]
     if rules is None:
         reason = "no blocking rule brought this pair, so it was not compared"
-        skipped = sum(report.skipped for report in view.candidates.reports)
+        skipped = sum(report.skipped for report in view.scored.candidates.reports)
         blocks = f"the rules left out {counted(skipped, 'block')} above the cap"
         skipped_blocks = [blocks] if skipped else []
         group = _group(view, pair.rows)
@@ -99,7 +77,7 @@ def _score(view: RunView, score: float) -> str:
 
 def _rules(view: RunView, rows: tuple[int, int]) -> list[str] | None:
     """Return the rules that brought a pair; None if it was not compared."""
-    candidates = view.candidates
+    candidates = view.scored.candidates
     place = np.uint64(rows[0] * view.linkage.sizes[1] + rows[1])
     at = int(np.searchsorted(candidates.places, place))
     if at == len(candidates) or candidates.places[at] != place:

@@ -16,7 +16,7 @@ from lshfast._common.types import Float64Array, Int64Array
 from lshfast.kernels.sets import components
 from lshfast.records.choices import KEEP_RECORD
 from lshfast.records.options import LinkOptions
-from lshfast.records.results.linked import Linked
+from lshfast.records.results.run_view import Linked
 from lshfast.records.tables.fields import Field
 from lshfast.records.tables.record_table import (
     CodedField,
@@ -227,8 +227,8 @@ def _moments(
 
 def _coded_moments(table: RecordTable, name: str) -> CodedField:
     """Return a column read as dates or numbers; ValueError if most values are neither."""
-    dates = code_field(Field(name, kind="date"), table, None)
-    numbers = code_field(Field(name, kind="number"), table, None)
+    dates = code_field(Field(name, kind="date"), [table])
+    numbers = code_field(Field(name, kind="number"), [table])
     coded = dates if dates.refused[0] <= numbers.refused[0] else numbers
     if coded.refused[0] > (coded.codes[0] >= 0).sum():
         raise ValueError(

@@ -145,78 +145,24 @@ def steps_text(steps: Sequence[ThresholdStep]) -> str:
     return "\n".join(lines)
 
 
-def warnings_of(
-    coded: Sequence[CodedField],
-    sizes: tuple[int, int],
-    weights: LinkWeights | None,
-    no_seeds: bool,
-    scores: Float64Array,
-    least: float,
-    *,
-    cut: int = 0,
-    seeds: int = 0,
-    reach: Reach | None = None,
-    nearest: bool = False,
-    several: str | None = None,
-    by_twos: Sequence[str] = (),
-) -> tuple[str, ...]:
-    """Return what makes the links of a run doubtful, and what helps.
-
-    Parameters
-    ----------
-    coded : sequence of CodedField
-        The fields that were compared.
-    sizes : (int, int)
-        Rows of the tables.
-    weights : LinkWeights or None
-        None for points.
-    no_seeds : bool
-        Whether there were too few seeds to learn the weights of two tables from, or to check those
-        of one table.
-    scores : ndarray of float64, shape (links,)
-    least : float
-        The least score of a link.
-    cut : int
-        Links of one table between different groups.
-    seeds : int
-        The seeds of one table, if weights were learnt from them because links by other weights left
-        them.
-    reach : Reach, optional
-        That of the default rules, or of rules that the user gave, none of which brings the nearest
-        whole records.
-    nearest : bool
-        Whether the nearest whole records are compared, too.
-    several : str, optional
-        The assignment, if it was chosen because records match several others.
-    by_twos : sequence of str
-        Fields of many among which dependence was sought by twos only.
-    """
-    warnings = []
-    if several is not None:
-        warnings.append(
-            f"many records match several of the other table, so links are {several} "
-            "(--assign one-to-one)"
-        )
-    warnings += _field_warnings(coded, by_twos)
-    if reach is not None and reach.share < LEAST_REACH:
-        warnings.append(_reach_warning(reach, nearest))
-    if weights is None or not min(sizes):
-        return tuple(warnings)
-    if no_seeds and max(sizes) > 1:
-        warnings.append(
-            "there are too few pairs of records that are each other's nearest by far to learn "
-            "weights from, so the weights rest on all candidates; check some links"
-        )
-    warnings += _match_warnings(weights, seeds, min(sizes))
-    if len(scores):
-        precision = float(weights.probability(scores).mean())
-        warnings += _link_warnings(scores, least, precision, cut)
-    return tuple(warnings)
+NO_SEEDS = (
+    "there are too few pairs of records that are each other's nearest by far to learn "
+    "weights from, so the weights rest on all candidates; check some links"
+)
 
 
-def _field_warnings(
+def assignment_warning(assign: str) -> str:
+    """Return a warning that links are not one to one because records match several others."""
+    return (
+        f"many records match several of the other table, so links are {assign} "
+        "(--assign one-to-one)"
+    )
+
+
+def field_warnings(
     coded: Sequence[CodedField], by_twos: Sequence[str]
 ) -> Iterator[str]:
+    """Yield warnings of fields; `by_twos` are those whose dependence was sought by twos only."""
     if len(coded) == 1:
         yield (
             f"only {coded[0].field.name!r} was compared, so records that agree in it by chance "
@@ -235,24 +181,35 @@ def _field_warnings(
         )
 
 
-def _reach_warning(reach: Reach, nearest: bool) -> str:
+def reach_warnings(reach: Reach, rules_are_given: bool) -> Iterator[str]:
+    """Yield a warning of blocking rules that bring too few of the seeds.
+
+    The default rules also compare the nearest whole records.
+    """
+    if reach.share >= LEAST_REACH:
+        return
     few = (
         f"only {reach.share:.0%} of {counted(reach.seeds, 'pair')} of records that are each "
         "other's nearest by far"
     )
-    if nearest:
-        return (
+    if rules_are_given:
+        yield (
+            f"the blocking rules bring {few}, and probably as few of the matches: add the "
+            "nearest records (--block nearest)"
+        )
+    else:
+        yield (
             f"without the nearest records, the blocking rules bring {few}, so matches that "
             "are less alike are probably missed: give rules for columns that you trust (--block)"
         )
-    return (
-        f"the blocking rules bring {few}, and probably as few of the matches: add the "
-        "nearest records (--block nearest)"
-    )
 
 
-def _match_warnings(weights: LinkWeights, seeds: int, records: int) -> Iterator[str]:
-    """Yield a warning of few expected matches; `records` is the size of the smaller table."""
+def match_warnings(weights: LinkWeights, seeds: int, records: int) -> Iterator[str]:
+    """Yield a warning of few expected matches.
+
+    `seeds` are those of one table that weights were learnt from because links by other weights left
+    them; `records` is the size of the smaller table.
+    """
     if seeds:
         yield (
             "weights from all candidates did not lead to the pairs of records that are each "
@@ -272,9 +229,11 @@ def _match_warnings(weights: LinkWeights, seeds: int, records: int) -> Iterator[
         )
 
 
-def _link_warnings(
-    scores: Float64Array, least: float, precision: float, cut: int
+def link_warnings(
+    weights: LinkWeights, scores: Float64Array, least: float, cut: int
 ) -> Iterator[str]:
+    """Yield warnings of unmarked links, from their scores, and of those between groups, `cut`."""
+    precision = float(weights.probability(scores).mean())
     links = counted(len(scores), "link")
     close = int((scores < least + CLOSE_BITS).sum())
     if close > MANY_CLOSE * len(scores):

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from lshfast._common.display import counted
-from lshfast._common.visible import NONE, one_line, visible, without_secrets
+from lshfast._common.visible import NONE, one_line, visible
 from lshfast._io.pages.page import short
 from lshfast.records.links.decision import PROBABILITY
 from lshfast.records.results.display import notes_of
-from lshfast.records.results.linked import Linked, RunView, ScoredPair
 from lshfast.records.results.outlook import ThresholdStep
-from lshfast.records.tables.record_table import RecordTable
+from lshfast.records.results.run_view import Linked, RunView, ScoredPair
+from lshfast.records.tables.record_table import names_of
 
 # pairs, and lines on columns, in a terminal
 DOUBTFUL = 3
@@ -32,13 +31,6 @@ class ThresholdChange(NamedTuple):
     threshold: str
     links: int
     change: int
-
-
-def names_of(tables: Sequence[RecordTable]) -> list[str]:
-    """Return short names of tables: file names without folders, if these are different."""
-    names = [visible(without_secrets(table.name)) for table in tables]
-    files = [os.path.basename(name) or name for name in names]
-    return files if len(set(files)) == len(set(names)) else names
 
 
 def sentences(run: Linked, separator: str = " ") -> list[str]:

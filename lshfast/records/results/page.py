@@ -16,10 +16,8 @@ from lshfast._io.pages.page import render, short
 from lshfast._io.pages.svg import BAR, HEIGHT, Bar, Bin, bars, histogram
 from lshfast.records.links.decision import PROBABILITY
 from lshfast.records.results.display import columns_shown, notes_of
-from lshfast.records.results.linked import Linked, RunView
 from lshfast.records.results.overview import (
     expected_steps,
-    names_of,
     sentences,
     threshold_changes,
 )
@@ -32,9 +30,10 @@ from lshfast.records.results.page_links import (
     signed,
 )
 from lshfast.records.results.rates import RateTable
+from lshfast.records.results.run_view import Linked, RunView
 from lshfast.records.results.summary import LinkSummary
 from lshfast.records.tables.fields import as_field
-from lshfast.records.tables.record_table import CodedField
+from lshfast.records.tables.record_table import CodedField, names_of
 from lshfast.records.values.missing import checked_missing
 from lshfast.records.weights.fellegi_sunter import LinkWeights
 

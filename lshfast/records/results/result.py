@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy.typing as npt
@@ -18,13 +19,14 @@ from lshfast._io.pages.page import check_page, short, write_page
 from lshfast.kernels.sets import components
 from lshfast.records.choices import KEEP_RECORD, REVIEWED
 from lshfast.records.results.display import fields_text, rules_text, weights_text
-from lshfast.records.results.explain import explanation, rows_of_pair, verdict_of
-from lshfast.records.results.linked import Linked, RunView
+from lshfast.records.results.explain import explanation, verdict_of
 from lshfast.records.results.merged import merged_columns
 from lshfast.records.results.outlook import steps_text
 from lshfast.records.results.overview import overview_text
 from lshfast.records.results.page import drawing_of, page_of
 from lshfast.records.results.review import review_columns
+from lshfast.records.results.run_view import Linked, RunView
+from lshfast.records.tables.record_table import PairIds
 
 
 @dataclass(frozen=True, repr=False)
@@ -131,7 +133,7 @@ class LinkResult(Linked, Shown):
                 "groups are those of one table; these links are between two tables"
             )
         if check_bool("closure", closure):
-            chains = components(self.i, self.j, len(self._linkage.a))
+            chains = components(self.i, self.j, len(self.tables[0]))
             return self.labels.bind_groups(chains, self.i, self.j, self.scores)
         return self.summary.clusters.labels
 
@@ -177,7 +179,7 @@ class LinkResult(Linked, Shown):
           name                  +84.00  4 edits: 'Eve Stone' | 'Eve Orr'
           born                   +0.00  6858 edits: '1971-11-30' | '1990-09-09'
         """
-        rows = rows_of_pair((self._linkage.a, self._linkage.b), id_a, id_b)
+        rows = PairIds(self._scored.linkage.tables).rows_of(id_a, id_b)
         view = self._view
         pair = view.pair(rows)
         return explanation(view, pair, verdict_of(view, pair))
@@ -334,9 +336,9 @@ class LinkResult(Linked, Shown):
         """
         return merged_columns(self, keep_record)
 
-    @property
+    @cached_property
     def _view(self) -> RunView:
-        return RunView(self)
+        return RunView(self, self._scored)
 
     def overview(self, width: int = 80) -> str:
         """Return what was found as lines of text: sentences, the thresholds around, and the most

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lshfast.records.results.field_pairs import columns_of_field, text_of
-from lshfast.records.results.linked import RunView
+from lshfast.records.results.run_view import RunView
 from lshfast.records.tables.record_table import values_at
 
 

@@ -38,8 +38,7 @@ _ADDRESS = re.compile(
 
 
 def code_fields(
-    a: RecordTable,
-    b: RecordTable | None,
+    tables: Sequence[RecordTable],
     fields: Sequence[Field],
     missing: MissingValues,
     threads: int,
@@ -51,7 +50,7 @@ def code_fields(
     nearly unique values, although other fields tell the records apart that have it.
     """
     coded = list(
-        ordered_map(lambda field: code_field(field, a, b, missing), fields, threads)
+        ordered_map(lambda field: code_field(field, tables, missing), fields, threads)
     )
     if not missing.recognised:
         return coded
@@ -60,9 +59,10 @@ def code_fields(
     for place, field in enumerate(coded):
         words = elsewhere.intersection(map(str.strip, field.doubtful))
         if words:
-            coded[place] = code_field(fields[place], a, b, missing, words)
+            coded[place] = code_field(fields[place], tables, missing, words)
     return [
-        without_values(field, _frequent_dummies(field, coded), a, b) for field in coded
+        without_values(field, _frequent_dummies(field, coded), tables)
+        for field in coded
     ]
 
 

@@ -104,8 +104,8 @@ def keys_left_out(linkage: Linkage, keep: Collection[str] = ()) -> list[LeftOut]
     >>> table = RecordTable(
     ...     {"row": range(30), "name": ["Ann Lee", "Bob Ray", "Eve Orr"] * 10}
     ... )
-    >>> fields = {name: code_field(Field(name), table, None) for name in table.names}
-    >>> [str(found) for found in keys_left_out(Linkage(table, None, fields))]
+    >>> fields = {name: code_field(Field(name), [table]) for name in table.names}
+    >>> [str(found) for found in keys_left_out(Linkage([table], fields))]
     ['row: row numbers, not compared']
     """
     suspects: dict[str, str] = {}
@@ -121,7 +121,7 @@ def keys_left_out(linkage: Linkage, keep: Collection[str] = ()) -> list[LeftOut]
     left_out = []
     for name, kind in suspects.items():
         reason = kind
-        if linkage.b is not None or kind == CODES:
+        if not linkage.single or kind == CODES:
             coded = linkage.fields[name]
             alike = _alike(coded, _rows_of(linkage, coded), other_fields)
             if alike:
@@ -129,7 +129,7 @@ def keys_left_out(linkage: Linkage, keep: Collection[str] = ()) -> list[LeftOut]
             reason = f"{kind}; records with equal ones are not alike"
             if alike is None:
                 whose = "record of the other table"
-                if linkage.b is None:
+                if linkage.single:
                     whose = "other record"
                 reason = f"{kind} that no {whose} has"
         left_out.append(LeftOut(name, reason))
@@ -144,9 +144,7 @@ def _suspected(linkage: Linkage, coded: CodedField) -> str | None:
     if coded.kind in ("date", "category"):
         return None
     kinds = [
-        _kind_of_keys(table, coded, side)
-        for side, table in enumerate((linkage.a, linkage.b))
-        if table is not None
+        _kind_of_keys(table, coded, side) for side, table in enumerate(linkage.tables)
     ]
     if None in kinds:
         return None
@@ -230,7 +228,7 @@ def _rows_of(linkage: Linkage, coded: CodedField) -> tuple[Int64Array, Int64Arra
     Of one table, these are the last and the first row.
     """
     codes, second = coded.codes
-    if linkage.b is not None:
+    if not linkage.single:
         return _last_rows(coded, codes), _last_rows(coded, second)
     from_end = _last_rows(coded, codes[::-1])
     first = np.where(from_end < 0, -1, len(codes) - 1 - from_end)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, count
@@ -13,7 +14,7 @@ import numpy.typing as npt
 from lshfast._common.arrow_columns import objects_of
 from lshfast._common.nearest import no_column
 from lshfast._common.types import Float64Array, Int64Array
-from lshfast._common.visible import visible
+from lshfast._common.visible import visible, without_secrets
 from lshfast.records.comparison.overlap import distinct_counts
 from lshfast.records.tables.distinct_values import MISSING as MISSING
 from lshfast.records.tables.distinct_values import Int32Array as Int32Array
@@ -159,6 +160,13 @@ class RecordTable:
         return ids
 
 
+def names_of(tables: Sequence[RecordTable]) -> list[str]:
+    """Return short names of tables: file names without folders, if these are different."""
+    names = [visible(without_secrets(table.name)) for table in tables]
+    files = [os.path.basename(name) or name for name in names]
+    return files if len(set(files)) == len(set(names)) else names
+
+
 class RecordIds:
     """The rows of a table by their ids.
 
@@ -191,6 +199,38 @@ class RecordIds:
                 visible(f"{self._table_name}: no record has the id {key!r}")
             )
         return row
+
+
+class PairIds:
+    """The rows of two ids in two tables, or in one."""
+
+    def __init__(self, tables: Sequence[RecordTable]) -> None:
+        self._tables = tables
+        self._ids = list(map(RecordIds, tables))
+
+    def rows_of(self, id_a: Any, id_b: Any) -> tuple[int, int]:
+        """Return the rows, of one table the smaller first.
+
+        Raises
+        ------
+        ValueError
+            If no record has one of the ids, or both are the same record.
+        """
+        first = self._ids[0].row_of(id_a)
+        second = self._ids[-1].row_of(id_b)
+        if len(self._ids) > 1:
+            return first, second
+        if first == second:
+            name = self._tables[0].name
+            raise ValueError(
+                visible(f"{name}: {id_a!r} and {id_b!r} are the same record")
+            )
+        return min(first, second), max(first, second)
+
+
+def field_columns(field: Field, tables: Sequence[RecordTable]) -> list[Any]:
+    """Return the column of a field in each table."""
+    return [table.column(field.column_of(side)) for side, table in enumerate(tables)]
 
 
 def plain_value(value: Any) -> Any:
@@ -279,25 +319,23 @@ class CodedField:
 
 
 def written_values(
-    field: Field, a: RecordTable, b: RecordTable | None
+    field: Field, tables: Sequence[RecordTable]
 ) -> tuple[list[Int64Array], list[str]]:
     """Return the number of each row's value in two tables, or in one, and the values as written.
 
-
     The number is -1 for None and NaN; values may be empty strings.
     """
-    columns = [a.column(field.name)]
-    if b is not None:
-        columns.append(b.column(field.column_of(1)))
+    columns = field_columns(field, tables)
     try:
         return distinct_texts(columns, latin_texts if field.latin else None)
     except TypeError as error:
-        raise TypeError(f"{a.name}: column {field.name!r}: {error}") from None
+        place = f"{tables[0].name}: column {field.name!r}"
+        raise TypeError(f"{place}: {error}") from None
 
 
-def as_written(coded: CodedField, a: RecordTable, b: RecordTable | None) -> CodedField:
+def as_written(coded: CodedField, tables: Sequence[RecordTable]) -> CodedField:
     """Return a field with its values as they are written; the same ones are missing."""
-    codes, strings = written_values(coded.field, a, b)
+    codes, strings = written_values(coded.field, tables)
     new_codes = [
         np.where(normal_codes < 0, MISSING, written_codes).astype(np.int32)
         for normal_codes, written_codes in zip(coded.codes, codes, strict=False)
@@ -325,8 +363,7 @@ def part_changed(written_field: CodedField, coded: CodedField) -> float:
 
 def code_field(
     field: Field,
-    a: RecordTable,
-    b: RecordTable | None,
+    tables: Sequence[RecordTable],
     missing: MissingValues = RECOGNISED,
     elsewhere: Collection[str] = (),
 ) -> CodedField:
@@ -334,7 +371,7 @@ def code_field(
 
     `elsewhere` has values that stand for missing ones in other fields.
     """
-    column = _WrittenColumn(field, a, b)
+    column = _WrittenColumn(field, tables)
     stated = missing.values_of({field.name, field.column_of(1)})
     column.is_marker |= are_given(column.strings, stated)
     doubtful: tuple[str, ...] = ()
@@ -352,7 +389,7 @@ def code_field(
         dropped |= [value in forms for value in coded.values]
     if missing.recognised and coded.numbers is not None and len(coded.values):
         dropped |= marked_numbers(coded.kind, coded.numbers, coded.counts)
-    return without_values(coded, dropped, a, b)
+    return without_values(coded, dropped, tables)
 
 
 class _WrittenColumn:
@@ -367,8 +404,8 @@ class _WrittenColumn:
         Which strings stand for a missing value, besides blank ones.
     """
 
-    def __init__(self, field: Field, a: RecordTable, b: RecordTable | None) -> None:
-        self._codes, self.strings = written_values(field, a, b)
+    def __init__(self, field: Field, tables: Sequence[RecordTable]) -> None:
+        self._codes, self.strings = written_values(field, tables)
         size = len(self.strings)
         self._objects = np.fromiter(self.strings, object, size)
         self._has_text = np.fromiter(map(bool, map(str.strip, self.strings)), bool)
@@ -466,18 +503,18 @@ def _fewest_last(marker: Marker) -> int:
 def without_values(
     coded: CodedField,
     dropped: npt.NDArray[np.bool_],
-    a: RecordTable,
-    b: RecordTable | None,
+    tables: Sequence[RecordTable],
 ) -> CodedField:
     """Return a field of which some values count as missing and become markers."""
     if not dropped.any():
         return coded
     markers = list(coded.markers)
+    columns = field_columns(coded.field, tables)
     for code in np.flatnonzero(dropped).tolist():
         places = [np.flatnonzero(codes == code) for codes in coded.table_codes]
-        table, side = (a, 0) if b is None or len(places[0]) else (b, 1)
-        value = table.column(coded.field.column_of(side))[int(places[side][0])]
-        markers.append(Marker(as_text(plain_value(value)), tuple(map(len, places))))
+        side = 0 if len(places[0]) else 1
+        value = plain_value(columns[side][int(places[side][0])])
+        markers.append(Marker(as_text(value), tuple(map(len, places))))
     new_codes = np.where(dropped, MISSING, np.cumsum(~dropped, dtype=np.int64) - 1)
     new_codes = np.append(new_codes, MISSING).astype(np.int32)
     codes = [new_codes[table_codes] for table_codes in coded.table_codes]

@@ -8,7 +8,12 @@ from threading import Lock
 
 from lshfast._common.extras import optional
 from lshfast.records.tables.fields import Field, Kind
-from lshfast.records.tables.record_table import RecordTable, as_text, encoded
+from lshfast.records.tables.record_table import (
+    RecordTable,
+    as_text,
+    encoded,
+    field_columns,
+)
 from lshfast.records.values.forms import latin_texts
 from lshfast.records.values.phones import EXTRA
 from lshfast.records.values.strings import LONG, normal_form
@@ -97,8 +102,8 @@ def address_parts(text: str) -> dict[str, str]:
 
 
 def with_address_parts(
-    a: RecordTable, b: RecordTable | None, fields: Sequence[Field]
-) -> tuple[RecordTable, RecordTable | None, list[Field]]:
+    tables: Sequence[RecordTable], fields: Sequence[Field]
+) -> tuple[Sequence[RecordTable], list[Field]]:
     """Return tables with columns for the parts of addresses, and fields of these parts instead.
 
     A field ``home`` becomes ``home.number``, ``home.street`` and so on, for the parts that occur.
@@ -109,10 +114,7 @@ def with_address_parts(
         if field.kind != "address":
             fields_with_parts.append(field)
             continue
-        tables = [a] if b is None else [a, b]
         tables, names = _split_addresses(tables, field)
-        a = tables[0]
-        b = None if b is None else tables[1]
         for part in names:
             part_field = replace(
                 field,
@@ -122,15 +124,14 @@ def with_address_parts(
                 points=field.points / len(names),
             )
             fields_with_parts.append(part_field)
-    return a, b, fields_with_parts
+    return tables, fields_with_parts
 
 
 def _split_addresses(
     tables: Sequence[RecordTable], field: Field
 ) -> tuple[list[RecordTable], list[str]]:
     """Return tables with columns for the parts of a field, and the parts that occur."""
-    columns = [table.column(field.column_of(side)) for side, table in enumerate(tables)]
-    codes, values = encoded(columns)
+    codes, values = encoded(field_columns(field, tables))
     texts = list(map(as_text, values))
     addresses = list(map(address_parts, latin_texts(texts) if field.latin else texts))
     occurring = set[str]().union(*addresses)

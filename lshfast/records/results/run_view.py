@@ -1,6 +1,4 @@
-"""The links of a run, and what its outputs show of them: scores of pairs, field by field, and the
-pairs next to the threshold.
-"""
+"""What the outputs of a run show: pairs with their scores, field by field, and doubtful pairs."""
 
 from __future__ import annotations
 
@@ -12,18 +10,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lshfast._common.types import Float64Array, Int64Array
-from lshfast.records.candidates.union import CandidatePairs
-from lshfast.records.linkage import Linkage
-from lshfast.records.links.decision import CandidateScores, links_above
+from lshfast.records.links.decision import CandidateScores, all_points, links_above
 from lshfast.records.links.labels import NO_LABELS, PairLabels
-from lshfast.records.links.scoring import PairScorer
 from lshfast.records.options import LinkOptions
 from lshfast.records.results.field_pairs import FieldPair, text_of
 from lshfast.records.results.rates import RateTable
 from lshfast.records.results.summary import LinkSummary
 from lshfast.records.tables.dependent import DependentField
 from lshfast.records.tables.keys import LeftOut
-from lshfast.records.tables.record_table import CodedField, RecordTable, plain_value
+from lshfast.records.tables.record_table import (
+    CodedField,
+    RecordTable,
+    field_columns,
+    plain_value,
+)
 from lshfast.records.weights.fellegi_sunter import LinkWeights
 
 # Pairs below the threshold that are of interest: within so many bits, or this part of all points.
@@ -53,11 +53,9 @@ class Linked:
     rates: RateTable | None
     summary: LinkSummary
     options: LinkOptions
-    _linkage: Linkage
-    _scorers: PairScorer
-    _candidates: CandidatePairs
+    _scored: CandidateScores
     left_out: Sequence[LeftOut] = ()
-    dependent: tuple[DependentField, ...] = ()
+    dependent: Sequence[DependentField] = ()
     labels: PairLabels = NO_LABELS
 
     def __len__(self) -> int:
@@ -66,7 +64,7 @@ class Linked:
     @property
     def single(self) -> bool:
         """Whether the links are within one table."""
-        return self._linkage.b is None
+        return self._scored.linkage.single
 
     @property
     def names(self) -> list[str]:
@@ -76,36 +74,8 @@ class Linked:
     @property
     def tables(self) -> tuple[RecordTable, RecordTable]:
         """The two tables; for links within one table, both are this one."""
-        a = self._linkage.a
-        b = self._linkage.b
-        return a, a if b is None else b
-
-    @cached_property
-    def _margin(self) -> float:
-        """How far below the threshold pairs are of interest."""
-        if self.weights is not None:
-            return MARGIN_BITS
-        return MARGIN_POINTS * sum(coded.field.points for coded in self.fields)
-
-    @cached_property
-    def _below(self) -> NearPairs:
-        """The pairs that a lower threshold would link besides the links, down to the margin.
-
-        The candidates are scored again, because a run keeps only what its threshold needs.
-        """
-        linkage = self._linkage
-        candidates = self._candidates
-        threshold = self.summary.threshold
-        least = threshold - self._margin
-        index, scores = self._scorers.above(linkage, candidates.places, least)
-        scored = CandidateScores(self.weights, self._scorers, least, index, scores)
-        assign = self.options.assignment(self.single)
-        links = links_above(linkage, candidates, scored, assign, least, self.labels)
-        columns = linkage.sizes[1]
-        is_link = np.isin(links.i * columns + links.j, self.i * columns + self.j)
-        below = np.flatnonzero((links.scores < threshold) & ~is_link)
-        below = below[np.argsort(-links.scores[below], kind="stable")]
-        return NearPairs(links.i[below], links.j[below], links.scores[below])
+        tables = self._scored.linkage.tables
+        return tables[0], tables[-1]
 
 
 class ScoredPair(NamedTuple):
@@ -144,19 +114,37 @@ class RunView:
     Parameters
     ----------
     run : Linked
+    scored : CandidateScores
     """
 
-    def __init__(self, run: Linked) -> None:
+    def __init__(self, run: Linked, scored: CandidateScores) -> None:
         self.run = run
-        self.least = run.summary.threshold
-        self.margin = run._margin
-        self.linkage = run._linkage
-        self.candidates = run._candidates
+        self.scored = scored
+        self.linkage = scored.linkage
+        self.least = scored.least
 
-    @property
+    @cached_property
+    def margin(self) -> float:
+        """How far below the threshold pairs are of interest."""
+        if self.run.weights is not None:
+            return MARGIN_BITS
+        return MARGIN_POINTS * all_points(self.scored.scorers)
+
+    @cached_property
     def below(self) -> NearPairs:
-        """The pairs that a lower threshold would link, the greatest score first."""
-        return self.run._below
+        """The pairs that a lower threshold would link besides the links, down to the margin.
+
+        The candidates are scored again, because a run keeps only what its threshold needs.
+        """
+        run = self.run
+        assign = run.options.assignment(run.single)
+        scored = self.scored.down_to(self.least - self.margin)
+        links = links_above(scored, assign, run.labels)
+        columns = self.linkage.sizes[1]
+        is_link = np.isin(links.i * columns + links.j, run.i * columns + run.j)
+        below = np.flatnonzero((links.scores < self.least) & ~is_link)
+        below = below[np.argsort(-links.scores[below], kind="stable")]
+        return NearPairs(links.i[below], links.j[below], links.scores[below])
 
     @property
     def doubtful(self) -> Int64Array:
@@ -184,7 +172,7 @@ class RunView:
 
     def pair(self, rows: tuple[int, int]) -> ScoredPair:
         """Return any two records, which are scored now."""
-        parts = self.run._scorers.parts(_arrays(rows))[0]
+        parts = self.scored.scorers.parts(_arrays(rows))[0]
         score = float(parts.sum())
         return ScoredPair(rows, score, parts, self.probability(score), False)
 
@@ -200,16 +188,13 @@ class RunView:
 
     def columns(self, coded: CodedField) -> list[Any]:
         """Return the columns of a field in both tables."""
-        return [
-            table.column(coded.field.column_of(side))
-            for side, table in enumerate(self.run.tables)
-        ]
+        return field_columns(coded.field, self.run.tables)
 
     def compared(self, pair: ScoredPair) -> list[ComparedField]:
         """Return how the records of a pair compare, field by field."""
         rows = _arrays(pair.rows)
         fields = []
-        for part, scorer in zip(pair.parts.tolist(), self.run._scorers, strict=True):
+        for part, scorer in zip(pair.parts.tolist(), self.scored.scorers, strict=True):
             coded = scorer.comparer.coded
             name = coded.field.name
             values = None
