@@ -231,7 +231,9 @@ def test_wrong_marks_are_refused_with_their_row(case, tmp_path):
 
 
 def test_one_record_and_other_kinds_of_labels_are_refused():
-    with pytest.raises(DataError, match="labels: row 1: a: 1 and '1' are the same record"):
+    with pytest.raises(
+        DataError, match="labels: row 1: a: 1 and '1' are the same record"
+    ):
         dedup_records({"name": ["Ann", "Eve"]}, labels=[(1, "1", "same")])
     with pytest.raises(DataError, match="no column 'answer'"):
         linked({"id_a": ["a1"], "id_b": ["b1"]})

@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lshfast._cli.main import app
-from lshfast.records import dedup_records, match_records
+from lshfast.records import RecordTable, dedup_records, match_records
 
 NUMBERS = [5644477053 + 7919 * row for row in range(150)]
 STRINGS = list(map(str, NUMBERS))
@@ -355,11 +355,14 @@ def test_values_that_are_not_of_their_kind_are_warned_of():
         "no dates" in text
         for text in dedup_records({"born": [*days, "soon"]}).summary.warnings
     )
-    other = match_records(
-        {"born": days}, {"born": [f"the {day}" for day in days]}, scoring="points"
+    first = RecordTable({"born": days}, name="files/ours.csv")
+    second = RecordTable(
+        {"born": [f"the {day}" for day in days]}, name="files/theirs.csv"
     )
+    other = match_records(first, second, scoring="points")
     assert any(
-        "100% in b, such as 'the 1940-05-17'" in text for text in other.summary.warnings
+        "100% in theirs.csv, such as 'the 1940-05-17'" in text
+        for text in other.summary.warnings
     )
     sums = match_records(
         {"sum": ["1.5"] * 10},
@@ -473,7 +476,7 @@ def test_files_of_two_encodings_delimiters_and_decimal_signs(tmp_path):
     )
     assert run.exit_code == 0, run.output
     assert len((tmp_path / "links.csv").read_text().splitlines()) == 61
-    assert "sum in a: read with a comma as decimal sign" in run.output + run.stderr
+    assert "sum in a.csv: read with a comma as decimal sign" in run.output + run.stderr
     assert "sum: counts as missing: '10,00' (1 and 1)" in run.output + run.stderr
 
 

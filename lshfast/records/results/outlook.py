@@ -11,6 +11,7 @@ from lshfast._common.display import counted
 from lshfast._common.types import Float64Array
 from lshfast.records.candidates.reach import Reach
 from lshfast.records.comparison.nearness import EXACT_LEVEL
+from lshfast.records.results.text_tables import aligned
 from lshfast.records.tables.record_table import CodedField
 from lshfast.records.weights.fellegi_sunter import LinkWeights
 
@@ -135,14 +136,11 @@ def threshold_steps(probabilities: Float64Array) -> list[ThresholdStep]:
 
 def steps_text(steps: Sequence[ThresholdStep]) -> str:
     """Return the outlook as lines of text."""
-    lines = [
-        f"{'threshold':<12}{'links':>10}{'expected precision':>20}{'expected recall':>18}"
-    ]
-    lines += [
-        f"{s.threshold:<12g}{s.links:>10,}{s.precision:>20.3f}{s.recall:>18.3f}"
-        for s in steps
-    ]
-    return "\n".join(lines)
+    rows = [("threshold", "links", "expected precision", "expected recall")]
+    for threshold, links, precision, recall in steps:
+        row = f"{threshold:g}", f"{links:,}", f"{precision:.3f}", f"{recall:.3f}"
+        rows.append(row)
+    return aligned(rows)
 
 
 NO_SEEDS = (

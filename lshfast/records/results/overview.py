@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -13,6 +12,7 @@ from lshfast.records.links.decision import PROBABILITY
 from lshfast.records.results.display import notes_of
 from lshfast.records.results.outlook import ThresholdStep
 from lshfast.records.results.run_view import Linked, RunView, ScoredPair
+from lshfast.records.results.text_tables import aligned, columns_of, fitted
 from lshfast.records.tables.record_table import names_of
 
 # pairs, and lines on columns, in a terminal
@@ -143,21 +143,19 @@ def thresholds_text(view: RunView) -> str:
     run = view.run
     steps = steps_around(run)
     if steps:
-        lines = [
-            f"{'threshold':<16}{'links':>9}{'wrong, about':>15}{'missed, about':>16}"
-        ]
-        for name, links, wrong, missed in expected_steps(steps):
-            lines.append(f"{name:<16}{links:>9,}{wrong:>15,}{missed:>16,}")
-        return "\n".join(lines)
+        rows = [["threshold", "links", "wrong, about", "missed, about"]]
+        for name, *numbers in expected_steps(steps):
+            rows.append([name, *(f"{number:,}" for number in numbers)])
+        return aligned(rows)
     if not len(run) and not len(view.below.scores):
         return ""
     changes = threshold_changes(view)
     middle = len(changes) // 2
-    lines = [f"{'threshold':<16}{'links':>9}"]
+    rows = [["threshold", "links"]]
     for change in reversed(changes[middle - 1 : middle + 2]):
-        name = f"{change.threshold}{' (now)' if change.name == 'now' else ''}"
-        lines.append(f"{name:<16}{change.links:>9,}")
-    return "\n".join(lines)
+        now = " (now)" if change.name == "now" else ""
+        rows.append([f"{change.threshold}{now}", f"{change.links:,}"])
+    return aligned(rows)
 
 
 def overview_text(view: RunView, width: int) -> str:
@@ -209,23 +207,3 @@ def _pair_columns(view: RunView, pair: ScoredPair) -> Iterator[Sequence[str]]:
     fields = [pair for pair in pairs if pair is not None and not pair.missing]
     for field in sorted(fields, key=lambda pair: pair.equal):
         yield [NONE if text is None else text for text in field[1:]]
-
-
-def columns_of(text: str) -> int:
-    """Return the columns of a terminal that a text takes: 2 for wide characters, 0 for marks."""
-    columns = len(text)
-    for character in text:
-        if unicodedata.combining(character):
-            columns -= 1
-        elif unicodedata.east_asian_width(character) in "WF":
-            columns += 1
-    return columns
-
-
-def fitted(text: str, width: int) -> str:
-    """Return a text in exactly so many columns of a terminal: cut, or with spaces after it."""
-    if columns_of(text) > width:
-        while text and columns_of(text) > width - 1:
-            text = text[:-1]
-        text += "…"
-    return text + " " * (width - columns_of(text))

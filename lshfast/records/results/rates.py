@@ -16,6 +16,7 @@ import numpy.typing as npt
 from lshfast._common.checks import array_of, check_int, check_number
 from lshfast._common.types import Float64Array, Int64Array
 from lshfast._common.visible import visible
+from lshfast.records.results.text_tables import aligned
 
 # Pairs of the highest scores from which h0 is estimated, at least, but at most this part of all:
 LEAST_SURE = 30
@@ -119,17 +120,17 @@ class RateTable:
         }
 
     def __str__(self) -> str:
-        lines = [
+        title = (
             f"true matches by {visible(self.field)}: "
-            f"mean difference {self.h0:.4g} of matches, {self.h1:.4g} of random pairs",
-            f"{'score':>18}{'pairs':>12}{'difference':>12}{'rate':>9}{'error':>9}",
-        ]
+            f"mean difference {self.h0:.4g} of matches, {self.h1:.4g} of random pairs"
+        )
+        rows = [("score", "pairs", "difference", "rate", "error")]
         for place in np.flatnonzero(self.pairs).tolist():
-            scores = f"{self.edges[place]:>8.4g} ..{self.edges[place + 1]:>8.4g}"
-            pairs = f"{self.pairs[place]:>12,}{self.means[place]:>12.4g}"
-            rate = f"{self.rates[place]:>9.3f}{self.errors[place]:>9.3f}"
-            lines.append(scores + pairs + rate)
-        return "\n".join(lines)
+            scores = f"{self.edges[place]:.4g} .. {self.edges[place + 1]:.4g}"
+            rates = f"{self.rates[place]:.3f}", f"{self.errors[place]:.3f}"
+            pairs = f"{self.pairs[place]:,}"
+            rows.append((scores, pairs, f"{self.means[place]:.4g}", *rates))
+        return f"{title}\n{aligned(rows, left=0)}"
 
 
 def rate_table(

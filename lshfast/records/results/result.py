@@ -359,10 +359,10 @@ class LinkResult(Linked, Shown):
         ... )
         2 of 2 records of a are linked, in 1 group.
         <BLANKLINE>
-        threshold           links
-        73.75                   1
-        75.00 (now)             1
-        76.25                   1
+        threshold    links
+        73.75            1
+        75.00 (now)      1
+        76.25            1
         <BLANKLINE>
         the most doubtful pairs (--review FILE writes more of them):
           99.00  0  Ann Lee
