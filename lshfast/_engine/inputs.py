@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast, get_args, overload
 
 import numpy as np
@@ -36,6 +37,7 @@ from lshfast._io.parquet import schema_of, type_of
 from lshfast._io.sources import Source
 from lshfast._io.stored_texts import ReadTexts
 from lshfast._io.string_file import StringFile
+from lshfast._io.whole_tables import WholeTable, read_whole
 from lshfast._items.kind import (
     ambiguous,
     choice_of_kind,
@@ -57,6 +59,17 @@ if TYPE_CHECKING:
     AnyReader: TypeAlias = PointReader | WeightedReader | SignatureReader | SetReader
 
 SAMPLE_BYTES = 16 << 20  # of text that `Inputs.sample` reads
+
+OPTIONS_OF_TABLES = (
+    "id_column",
+    "glob",
+    "on_error",
+    "encoding",
+    "format",
+    "max_row_bytes",
+    "delimiter",
+    "max_columns",
+)
 
 # Bytes at the beginning and at the end of an input whose checksum the manifest of a run holds.
 END_BYTES = 1 << 20
@@ -112,6 +125,12 @@ class Inputs:
         if not self.listed:
             self.listed[:] = list_files(self.paths, Layout(**self._layout))
         return self.listed
+
+    def read_whole(self, progress: Progress | None = None) -> WholeTable:
+        """Read all columns of all rows; `progress` gets ("input", bytes read, total bytes)."""
+        layout = {name: getattr(self, name) for name in OPTIONS_OF_TABLES}
+        report = None if progress is None else partial(progress, "input")
+        return read_whole(self.paths, progress=report, **layout)
 
     def table(self, options: Mapping[str, Any], name: str = "output") -> Any:
         """Return the table that an option names, None for none; the main one has a format."""

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lshfast._engine.options.command import (
     LEAST_SIMILARITY,
@@ -60,29 +61,39 @@ COLUMNS = options_named("column", "id_column")
 OF_TEXTS = (LEAST, *COLUMNS, LEAST_SIMILARITY, *PLAN_OPTIONS)
 
 
-def answer_of(key: str) -> Answer:
-    """Return the answer that a key means; the end of the input ends the questions."""
-    return KEYS[key] if key else "quit"
+def asking(
+    options: Options,
+    console: Console,
+    lines_of: Callable[[Any, int, int], Iterable[str]],
+    similarity_name: str,
+) -> Callable[[Question], Answer]:
+    """Return a function that shows a question and returns the answer.
+
+    `lines_of` gives the lines of a question for the columns and lines of a screen.
+    """
+    from lshfast.quality.label_screen import screen
+
+    def ask(question: Question) -> Answer:
+        similarity = ""
+        if options.show_similarity:
+            similarity = f"{similarity_name} {question.similarity:.4f}; "
+
+        def shown(width: int, height: int) -> str:
+            lines = lines_of(question, width, height)
+            return screen(question, lines, similarity, width)
+
+        key = console.ask(shown, PROMPT, KEYS)
+        # The end of the input ends the questions.
+        return KEYS[key] if key else "quit"
+
+    return ask
 
 
 def label_texts(options: Options, source: Inputs, console: Console) -> str:
     """Label pairs of texts, and return what the labels say."""
     from lshfast._engine.plan import make_plan
-    from lshfast.quality.label_job import TextQuestion, label_files
-    from lshfast.quality.label_screen import screen, text_lines
-
-    def ask(question: Question) -> Answer:
-        assert isinstance(question, TextQuestion)
-        shown_similarity = (
-            f"similarity {question.similarity:.4f}; " if options.show_similarity else ""
-        )
-
-        def shown(width: int, height: int) -> str:
-            return screen(
-                question, text_lines(question, width, height), shown_similarity, width
-            )
-
-        return answer_of(console.ask(shown, PROMPT, KEYS))
+    from lshfast.quality.label_job import label_files
+    from lshfast.quality.label_screen import text_lines
 
     least = options.least
     if least is None:
@@ -94,7 +105,7 @@ def label_texts(options: Options, source: Inputs, console: Console) -> str:
             source,
             plan,
             options.output,
-            ask,
+            asking(options, console, text_lines, "similarity"),
             precision=options.precision,
             progress=watch,
         )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from lshfast._common.visible import visible
 from lshfast._engine.options.command import (
@@ -21,7 +21,6 @@ from lshfast._engine.options.declared import OPTIONS, TABLES
 from lshfast.records.choices import MAX_BLOCK, REVIEWED, Assignment, Scoring
 
 if TYPE_CHECKING:
-    from lshfast._common.choices import OutputFormat
     from lshfast._io.output import Output
     from lshfast.records.job import RecordInputs, RecordOutputs
     from lshfast.records.options import LinkOptions
@@ -276,10 +275,7 @@ def match(options: Options, console: Console) -> None:
     other thresholds, and some doubtful pairs; with --verbose also how columns were compared, the
     weights, and the blocking rules.
     """
-    inputs = _inputs_of(options)
-    _link(
-        inputs, _outputs_of(options, inputs, console), options, options.assign, console
-    )
+    _link(options, options.assign, console)
 
 
 def dedup(options: Options, console: Console) -> None:
@@ -288,68 +284,55 @@ def dedup(options: Options, console: Console) -> None:
     Writes the links, as match does, and with --groups the group of each record: records that links
     connect, unless the scores of the other pairs among them contradict.
     """
-    inputs = _inputs_of(options)
-    outputs = _outputs_of(options, inputs, console)
-    groups = TableStyle.of(options, inputs).output(options.groups)
-    assign: Assignment = "one-to-one" if options.one_to_one else "many-to-many"
-    _link(inputs, replace(outputs, groups=groups), options, assign, console)
+    _link(options, "one-to-one" if options.one_to_one else "many-to-many", console)
 
 
 def _inputs_of(options: Options) -> RecordInputs:
+    """Return the tables of either command, and the labels."""
+    from lshfast._engine.inputs import Inputs
     from lshfast.records.job import RecordInputs
 
-    names = {field.name for field in fields(RecordInputs)} & options.keys()
-    values = options.picked(names)
-    return RecordInputs(**values | {"labels": options.labels or []})
+    tables = [Inputs.of([options.a], options)]
+    if "b" in options:
+        second = replace(
+            tables[0],
+            paths=[options.b],
+            id_column=options.id_column_b or options.id_column,
+            encoding=options.encoding_b or options.encoding,
+        )
+        tables.append(second)
+    return RecordInputs(tables, options.labels or [])
 
 
 def _outputs_of(
     options: Options, inputs: RecordInputs, console: Console
 ) -> RecordOutputs:
-    """Return the outputs that both commands have."""
+    """Return the outputs of either command."""
     from lshfast._engine.clusters.file import cluster_output
+    from lshfast._io.output import Output
     from lshfast.records.job import RecordOutputs
 
-    table = TableStyle.of(options, inputs)
+    def table(name: str) -> Output | None:
+        output = inputs.tables[0].table(options, name)
+        if output is None:
+            return None
+        defuse = options.defuse_formulas or name == "review"
+        delimiter = options.output_delimiter
+        return Output(output, output.kind, defuse, delimiter, options.bom)
+
     return RecordOutputs(
-        links=table.output(options.output, options.output_format),
-        rates=table.output(options.rates),
+        links=table("output"),
+        groups=None if "b" in options else table("groups"),
+        rates=table("rates"),
         plot=options.plot,
         overwrite=options.overwrite,
-        review=table.output(options.review, defuse=True),
+        review=table("review"),
         page=console.page(options),
         reviewed=options.review_pairs,
-        clusters=cluster_output(options.clusters, table.output(options.changes)),
-        merged=table.output(options.merged),
+        clusters=cluster_output(options.clusters, table("changes")),
+        merged=table("merged"),
         keep_record=options.keep_record,
     )
-
-
-class TableStyle(NamedTuple):
-    """The options of all tables that a command writes."""
-
-    inputs: RecordInputs
-    defuse: bool
-    delimiter: str | None
-    bom: bool
-
-    @classmethod
-    def of(cls, options: Options, inputs: RecordInputs) -> TableStyle:
-        return cls(
-            inputs, options.defuse_formulas, options.output_delimiter, options.bom
-        )
-
-    def output(
-        self, path: str | None, kind: OutputFormat | None = None, defuse: bool = False
-    ) -> Output | None:
-        """Return an output with its options, None for none."""
-        from lshfast._engine.inputs import Inputs, output_of
-
-        source = Inputs(
-            [self.inputs.a], glob=self.inputs.glob, format=self.inputs.format
-        )
-        output = output_of(path, source, kind, defuse or self.defuse)
-        return None if output is None else output.styled(self.delimiter, self.bom)
 
 
 def _link_options_of(options: Options, assign: Assignment | None) -> LinkOptions:
@@ -373,16 +356,12 @@ def _link_options_of(options: Options, assign: Assignment | None) -> LinkOptions
     )
 
 
-def _link(
-    inputs: RecordInputs,
-    outputs: RecordOutputs,
-    options: Options,
-    assign: Assignment | None,
-    console: Console,
-) -> None:
+def _link(options: Options, assign: Assignment | None, console: Console) -> None:
     """Link the records of files, and print the tables of the run on standard error."""
     from lshfast.records.job import link_files
 
+    inputs = _inputs_of(options)
+    outputs = _outputs_of(options, inputs, console)
     how = _link_options_of(options, assign)
     with console.watching(options.output) as watch:
         result, account = link_files(inputs, outputs, how, watch, options.explain)

@@ -6,7 +6,6 @@ import csv
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 from typing import ClassVar
 
@@ -19,8 +18,8 @@ from lshfast._engine.account.display import Account
 from lshfast._engine.clusters.file import OpenClusters
 from lshfast._engine.clusters.lasting import ClusterFigures, ClusterUpdate
 from lshfast._engine.frame import Job
+from lshfast._engine.inputs import Inputs
 from lshfast._io import DataError, check_file
-from lshfast._io.files import MAX_COLUMNS, MAX_ROW_BYTES, Format, OnError
 from lshfast._io.streams import is_stream
 from lshfast._io.whole_tables import WholeTable, read_whole
 from lshfast.records.comparison.synonyms import Synonyms
@@ -39,51 +38,15 @@ SPREADSHEET_ENCODING = "cp1252"
 
 @dataclass(frozen=True)
 class RecordInputs:
-    """The files of one or two tables, and the options of reading (`lshfast._io.open_corpus`).
+    """The files of one or two tables, one path each, and files of pairs that people have marked."""
 
-    `labels` are files of pairs that people have marked.
-    """
-
-    a: str
-    b: str | None = None
-    id_column: str | None = None
-    id_column_b: str | None = None
-    glob: str | None = None
-    on_error: OnError = "stop"
-    encoding: str = "utf-8"
-    format: Format | None = None
-    max_row_bytes: int = MAX_ROW_BYTES
-    delimiter: str | None = None
-    max_columns: int = MAX_COLUMNS
+    tables: Sequence[Inputs]
     labels: Sequence[str] = ()
-    encoding_b: str | None = None
 
     @property
-    def tables(self) -> list[tuple[str, str | None, str]]:
-        """The path, the column of ids and the encoding of each table."""
-        tables = [(self.a, self.id_column, self.encoding)]
-        if self.b is not None:
-            id_column = self.id_column_b or self.id_column
-            tables.append((self.b, id_column, self.encoding_b or self.encoding))
-        return tables
-
-    def read(self, progress: Progress | None) -> list[WholeTable]:
-        """Read the tables; `progress` gets ("input", bytes of input read, total bytes) for each."""
-        return [
-            read_whole(
-                path,
-                id_column=id_column,
-                glob=self.glob,
-                on_error=self.on_error,
-                encoding=encoding,
-                format=self.format,
-                max_row_bytes=self.max_row_bytes,
-                delimiter=self.delimiter,
-                max_columns=self.max_columns,
-                progress=None if progress is None else partial(progress, "input"),
-            )
-            for path, id_column, encoding in self.tables
-        ]
+    def names(self) -> list[str]:
+        """The path of each table."""
+        return [table.paths[0] for table in self.tables]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -171,15 +134,17 @@ def link_files(
         If an option is invalid, or an output cannot be written; then no file with its name is
         created.
     """
-    job = Job(outputs.tables, inputs.on_error, outputs.overwrite, page=outputs.page)
+    job = Job(
+        outputs.tables, inputs.tables[0].on_error, outputs.overwrite, page=outputs.page
+    )
     _check(job, inputs, outputs, options)
     labels = [read_labels(path) for path in inputs.labels]
     marks = list(map(marks_of, inputs.labels, labels))
-    tables = [job.add(table) for table in inputs.read(progress)]
+    tables = [job.add(table.read_whole(progress)) for table in inputs.tables]
     _check_files(job, outputs, [*tables, *labels])
     records = [
-        RecordTable(table.columns, id_column, path, ids=table.ids)
-        for table, (path, id_column, _) in zip(tables, inputs.tables, strict=True)
+        RecordTable(table.columns, source.id_column, source.paths[0], ids=table.ids)
+        for table, source in zip(tables, inputs.tables, strict=True)
     ]
     if pair is not None:
         PairIds(records).rows_of(*pair)
@@ -224,14 +189,13 @@ def _account_of(
     summary: LinkSummary,
     clusters: ClusterFigures | None,
 ) -> LinkAccount:
-    names = [path for path, _, _ in inputs.tables]
     rejected = [len(table.rejected) for table in tables]
     advice = [
         f"{name} has one column; {table.advice}"
-        for name, table in zip(names, tables, strict=True)
+        for name, table in zip(inputs.names, tables, strict=True)
         if table.advice
     ]
-    rows = zip(names, summary.linked, summary.unlinked, rejected, strict=False)
+    rows = zip(inputs.names, summary.linked, summary.unlinked, rejected, strict=False)
     return job.account(
         LinkAccount,
         linked=sum(summary.linked),
@@ -324,5 +288,5 @@ def _check(
         raise ValueError(
             "the rate of true matches needs a field that is held out of the scores"
         )
-    if outputs.groups is not None and inputs.b is not None:
+    if outputs.groups is not None and len(inputs.tables) > 1:
         raise ValueError("groups are those of one table, not of two")

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lshfast._engine.inputs import Inputs
 from lshfast._io import DataError
 from lshfast._io.whole_tables import read_whole
 from lshfast.records import LinkOptions
@@ -607,7 +608,7 @@ def test_a_failing_output_leaves_none(a, tmp_path, monkeypatch):
 
     monkeypatch.setattr("lshfast._engine.frame.write_table", fail)
     inputs, outputs = (
-        RecordInputs(str(a), id_column="id"),
+        RecordInputs([Inputs([str(a)], id_column="id")]),
         (str(tmp_path / "links.csv"), str(tmp_path / "groups.csv")),
     )
     with pytest.raises(OSError, match="No space left"):

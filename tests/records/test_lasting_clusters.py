@@ -6,6 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lshfast._engine.clusters.file import ClusterOutput
+from lshfast._engine.inputs import Inputs
 from lshfast.records import LinkOptions, parse_rule
 from lshfast.records.job import RecordInputs, RecordOutputs, link_files
 from tests import corpora
@@ -102,7 +103,7 @@ def test_a_new_record_connects_groups_if_it_may_have_several_links(month, tmp_pa
 def test_the_groups_are_those_of_the_run(tmp_path):
     source = table(tmp_path / "people.csv", a=ANN, b=BOB, c=ANN, d=ZOE, e=BOB)
     inputs, options = (
-        RecordInputs(str(source), id_column="id"),
+        RecordInputs([Inputs([str(source)], id_column="id")]),
         LinkOptions(rules=[parse_rule("all")], scoring="points", assign="many-to-many"),
     )
     outputs = RecordOutputs(

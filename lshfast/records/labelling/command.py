@@ -16,18 +16,15 @@ from lshfast._engine.options.command import (
 from lshfast._engine.options.declaration import Option, Options
 from lshfast.quality.label_command import (
     COLUMNS,
-    KEYS,
     LEAST,
     OF_TEXTS,
     PLAN_OPTIONS,
-    PROMPT,
-    answer_of,
+    asking,
     label_texts,
 )
 
 if TYPE_CHECKING:
     from lshfast._engine.inputs import Inputs
-    from lshfast.quality.label_sheet import Answer, Question
 
 LABEL_OPTIONS = (
     output_option("The labels: .csv, .tsv or .jsonl; resumed if it exists.", "FILE"),
@@ -84,8 +81,7 @@ def label(options: Options, console: Console) -> None:
 
 def label_pairs_of_records(options: Options, source: Inputs, console: Console) -> str:
     """Label pairs of records, and return what the labels say."""
-    from lshfast.quality.label_screen import screen
-    from lshfast.records.labelling.job import RecordQuestion, label_records
+    from lshfast.records.labelling.job import label_records
     from lshfast.records.labelling.screen import record_lines
 
     for option in OF_TEXTS:
@@ -93,19 +89,7 @@ def label_pairs_of_records(options: Options, source: Inputs, console: Console) -
             name = option.shown if option is LEAST else option.name
             raise ValueError(f"{name} is not an option of lshfast label --records")
 
-    def ask(question: Question) -> Answer:
-        assert isinstance(question, RecordQuestion)
-        similarity = (
-            f"score {question.similarity:.4f}; " if options.show_similarity else ""
-        )
-
-        def shown(width: int, height: int) -> str:
-            return screen(
-                question, record_lines(question, width, height), similarity, width
-            )
-
-        return answer_of(console.ask(shown, PROMPT, KEYS))
-
+    ask = asking(options, console, record_lines, "score")
     labelled = label_records(
         source, options.output, ask, precision=options.precision, seed=options.seed
     )

@@ -31,7 +31,7 @@ from lshfast._engine.pages.pair_sample import PairSample
 from lshfast._io import DataError
 from lshfast._io.files import shortened
 from lshfast._io.output import Output
-from lshfast._io.whole_tables import WholeTable, read_whole
+from lshfast._io.whole_tables import WholeTable
 from lshfast.join.pair_arrays import PAIR
 from lshfast.quality.label_sheet import (
     Answer,
@@ -285,16 +285,7 @@ def label_records(
             f"records are labelled from one review, not {len(inputs.paths)} inputs"
         )
     job = Job([path], "stop", True)
-    table = job.add(
-        read_whole(
-            inputs.paths,
-            glob=inputs.glob,
-            encoding=inputs.encoding,
-            format=inputs.format,
-            max_row_bytes=inputs.max_row_bytes,
-            delimiter=inputs.delimiter,
-        )
-    )
+    table = job.add(inputs.read_whole())
     job.check()
     review = review_of(table, printable(os.fspath(inputs.paths[0])))
     stored = review.describe(check_seed(seed))
