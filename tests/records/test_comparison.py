@@ -10,16 +10,17 @@ from lshfast.records import Field, RecordTable, SortBlocks, Synonyms, match_reco
 from lshfast.records.comparison.levels import FieldComparer
 from lshfast.records.comparison.nearness import LEVELS, labels_of
 from lshfast.records.comparison.overlap import TextSimilarity
-from lshfast.records.links.scoring import PointsOfField, PointsScorer
+from lshfast.records.links.scoring import PointsScorer
 from lshfast.records.tables.record_table import code_field
 from tests.reference import records as reference
 
 NONE = Synonyms([])
 
 
-def comparer(kind, left, right, synonyms=NONE, threads=1):
+def comparer(kind, left, right, synonyms=NONE, threads=1, **points):
     field = code_field(
-        Field("x", kind=kind), [RecordTable({"x": left}), RecordTable({"x": right})]
+        Field("x", kind=kind, **points),
+        [RecordTable({"x": left}), RecordTable({"x": right})],
     )
     return FieldComparer(field, synonyms, threads)
 
@@ -107,7 +108,7 @@ def test_points_of_long_values_take_no_more_edits_than_leave_points():
     calls = []
     own._synonyms.rewritten = lambda *values: calls.append(values)
     i, j = (part.reshape(-1).astype(np.int32) for part in np.meshgrid(*field.codes))
-    scorer = PointsScorer(own, PointsOfField(100.0, 1.0, None))
+    scorer = PointsScorer(own)
     assert scorer.unequal(i, j).tolist() == [0.0] * 900
     other = np.array([field.values.index(right[1].strip())], np.int32)
     assert own.edits(i[:1], other, None, 5) < own.edits(i[:1], other, None)
@@ -123,10 +124,13 @@ def test_points_are_those_of_all_edits(values, penalty, full, kind):
         kind,
         [f"a{value}" for value in values],
         [f"a{value}b" for value in values[::-1]],
+        points=full,
+        penalty=penalty,
     )
-    points = PointsOfField(full, penalty, None)
-    scores = PointsScorer(own, points).unequal(*own.coded.codes)
-    assert scores.tolist() == points.of(own.edits(*own.coded.codes, None)).tolist()
+    scorer = PointsScorer(own)
+    edits = own.edits(*own.coded.codes, None)
+    scores = scorer.unequal(*own.coded.codes)
+    assert scores.tolist() == scorer.of_edits(edits).tolist()
 
 
 def test_numbers_by_their_relative_difference():
@@ -341,9 +345,9 @@ def test_abbreviations_in_texts():
     st.floats(1, 500),
 )
 def test_points(edits, penalty, full):
-    own = PointsOfField(full, penalty, None)
+    own = PointsScorer(comparer("name", ["a"], ["b"], points=full, penalty=penalty))
     present = np.array([d for d in edits if d is not None], float)
-    found = own.of(present).sum() + own.missing * edits.count(None)
+    found = own.of_edits(present).sum() + own.missing * edits.count(None)
     assert found == pytest.approx(reference.points(edits, full, penalty))
 
 

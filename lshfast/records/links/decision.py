@@ -20,7 +20,6 @@ from lshfast.records.links.labels import NO_LABELS, PairLabels
 from lshfast.records.links.scoring import (
     IndependentFields,
     PairScorer,
-    PointsOfField,
     PointsScorer,
     WeightScorer,
 )
@@ -250,10 +249,7 @@ def scorers_of(
 ) -> IndependentFields:
     """Return the scorers of the fields, by estimated weights or by points."""
     if weights is None:
-        points = [
-            PointsOfField.of_field(comparer.coded.field) for comparer in comparers
-        ]
-        return IndependentFields([*map(PointsScorer, comparers, points)])
+        return IndependentFields([*map(PointsScorer, comparers)])
     return IndependentFields([*map(WeightScorer, comparers, weights.fields)])
 
 

@@ -212,73 +212,29 @@ class RecordScorer:
 
 
 @dataclass(frozen=True)
-class PointsOfField:
-    """The points of one field: all for equal values, and `penalty` times the square of the edits
-    less for others.
+class PointsScorer:
+    """Score a field by points: all for equal values, less for others.
 
-    Attributes
-    ----------
-    full : float
-        Points of equal values.
-    penalty : float
-        Points that the first edit costs; d edits cost d**2 times as many, but at most all points.
-    unit : float or None
-        The difference of numbers or dates that counts as one edit.
+    The first edit costs the penalty of the field, and d edits cost d**2 times as many points, but
+    at most all.
 
     References
     ----------
     J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive Datasets", section 3.8.2: three
     fields of 100 points, and penalties that grow quadratically with the edit distance.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> PointsOfField(100.0, 1.0, None).of(np.array([0.0, 1.0, 5.0, 20.0])).tolist()
-    [100.0, 99.0, 75.0, 0.0]
     """
 
-    full: float
-    penalty: float
-    unit: float | None
-
-    @classmethod
-    def of_field(cls, field: Field) -> PointsOfField:
-        """Return the points that a field has."""
-        return cls(field.points, field.penalty, field.unit)
-
-    @property
-    def missing(self) -> float:
-        """Points of a field that one record or both lack: half of all."""
-        return MISSING_SHARE * self.full
-
-    @property
-    def most(self) -> int | None:
-        """The greatest number of edits that may leave points; None if any number does."""
-        most = (self.full / self.penalty) ** 0.5 if self.penalty else np.inf
-        return int(most) + 1 if most < 2**31 else None
-
-    def of(self, edits: npt.NDArray[np.float64]) -> Float64Array:
-        """Return the points for numbers of edits."""
-        with np.errstate(invalid="ignore", over="ignore"):
-            lost = np.where(
-                np.isinf(edits),
-                np.inf,
-                self.penalty * edits**2 if self.penalty else 0.0,
-            )
-        return np.maximum(self.full - lost, 0.0)
-
-
-@dataclass(frozen=True)
-class PointsScorer:
-    """Score a field by points."""
-
     comparer: FieldComparer
-    points: PointsOfField
+
+    @property
+    def field(self) -> Field:
+        """The field, which has the points, the penalty, and the unit of an edit."""
+        return self.comparer.coded.field
 
     @property
     def missing(self) -> float:
-        """The score of a missing value."""
-        return self.points.missing
+        """The score of a missing value: half of all points."""
+        return MISSING_SHARE * self.field.points
 
     @property
     def best_unequal(self) -> float:
@@ -287,7 +243,7 @@ class PointsScorer:
         if kind == "category":
             return 0.0
         least = 0.0 if kind in ("number", "date", "age") else 1.0
-        return float(self.points.of(np.array([least], np.float64))[0])
+        return float(self.of_edits(np.array([least], np.float64))[0])
 
     @property
     def worst(self) -> float:
@@ -297,23 +253,34 @@ class PointsScorer:
     @property
     def equal(self) -> Float64Array:
         """The score of equal values, by their code."""
-        return np.full(len(self.comparer.coded.values), self.points.full)
+        return np.full(len(self.comparer.coded.values), self.field.points)
+
+    def of_edits(self, edits: Float64Array) -> Float64Array:
+        """Return the points for numbers of edits."""
+        penalty = self.field.penalty
+        with np.errstate(invalid="ignore", over="ignore"):
+            costs = penalty * edits**2 if penalty else 0.0
+            lost = np.where(np.isinf(edits), np.inf, costs)
+        return np.maximum(self.field.points - lost, 0.0)
 
     def unequal(
         self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]
     ) -> Float64Array:
         """Return the scores of pairs of different codes, neither of them -1."""
-        return self.points.of(
-            self.comparer.edits(a, b, self.points.unit, self.points.most)
-        )
+        return self.of_edits(self.comparer.edits(a, b, self.field.unit, self._most))
+
+    @property
+    def _most(self) -> int | None:
+        """The greatest number of edits that may leave points; None if any number does."""
+        penalty = self.field.penalty
+        most = (self.field.points / penalty) ** 0.5 if penalty else np.inf
+        return int(most) + 1 if most < 2**31 else None
 
     def explained(self, i: Int64Array, j: Int64Array) -> list[str]:
         """Return for pairs of rows the number of edits."""
         a, b = self.comparer.coded.codes_of(i, j)
-        return [
-            edits_text(edits)
-            for edits in self.comparer.edits(a, b, self.points.unit).tolist()
-        ]
+        edits = self.comparer.edits(a, b, self.field.unit)
+        return list(map(edits_text, edits.tolist()))
 
 
 def edits_text(edits: float) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from textwrap import wrap
 
-from lshfast._common.display import Figure, Shown, counted
+from lshfast._common.display import Figure, Shown, counted, figure
 from lshfast.records.candidates.reach import Reach
 from lshfast.records.candidates.union import RuleReport
 from lshfast.records.links.clusters import Clusters
@@ -95,68 +95,40 @@ class LinkSummary(Shown):
 
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of the table."""
-        (first, second) = self.records
-        linked = self.linked
-        yield Figure(
-            "records",
-            f"{first + second:,}",
-            f"{first:,} and {second:,}" if second else "",
-        )
-        yield Figure(
-            "compared",
-            f"{self.compared:,}",
-            f"pairs, of {self.all_pairs:,}; rules: {len(self.rules)}",
-        )
+        first, second = self.records
+        both = f"{first:,} and {second:,}" if second else ""
+        yield figure("records", first + second, both)
+        rules = f"pairs, of {self.all_pairs:,}; rules: {len(self.rules)}"
+        yield figure("compared", self.compared, rules)
         if self.reach is not None:
-            note = f"of {counted(self.reach.seeds, 'seed pair')}, by rules other than nearest"
-            yield Figure("reached", f"{self.reach.share:.1%}", note)
-        yield Figure(
-            "above",
-            f"{self.above:,}",
-            f"pairs with a score of at least {self.threshold:.2f}",
-        )
-        yield Figure("links", f"{self.links:,}")
+            seeds = f"of {counted(self.reach.seeds, 'seed pair')}, by rules other than nearest"
+            yield figure("reached", f"{self.reach.share:.1%}", seeds)
+        score = f"pairs with a score of at least {self.threshold:.2f}"
+        yield figure("above", self.above, score)
+        yield figure("links", self.links)
         if self.precision is not None:
             expected, low, high = self.precision
-            yield Figure(
-                "precision",
-                f"{expected:.3f}",
-                f"expected; {low:.3f} to {high:.3f} with probability 0.95",
-            )
-        yield Figure(
-            "linked",
-            f"{sum(linked):,}",
-            f"records, {linked[0]:,} and {linked[1]:,}" if second else "records",
-        )
+            interval = f"expected; {low:.3f} to {high:.3f} with probability 0.95"
+            yield figure("precision", f"{expected:.3f}", interval)
+        linked_a, linked_b = self.linked
+        both = f"records, {linked_a:,} and {linked_b:,}" if second else "records"
+        yield figure("linked", linked_a + linked_b, both)
         if any(self.marked):
             same, different = self.marked
-            yield Figure(
-                "marked",
-                f"{same + different:,}",
-                f"pairs: {same:,} same, {different:,} different",
-            )
+            answers = f"pairs: {same:,} same, {different:,} different"
+            yield figure("marked", same + different, answers)
         if self.ambiguous:
-            yield Figure(
-                "ambiguous",
-                f"{self.ambiguous:,}",
-                "links left out: several others are as good",
-            )
+            rivals = "links left out: several others are as good"
+            yield figure("ambiguous", self.ambiguous, rivals)
         if self.greedy:
-            yield Figure(
-                "greedy",
-                f"{self.greedy:,}",
-                "links chosen the best first: too many records hang together",
-            )
+            chains = "links chosen the best first: too many records hang together"
+            yield figure("greedy", self.greedy, chains)
         if self.clusters is not None:
-            cut = (
-                f"of two records or more; {counted(self.clusters.cut, 'link')} cut"
-                if self.clusters.cut
-                else ""
-            )
-            yield Figure(
-                "groups", f"{self.clusters.groups:,}", cut or "of two records or more"
-            )
-        yield Figure("seconds", f"{sum(self.seconds.values()):,.2f}")
+            cut = self.clusters.cut
+            cut_links = f"{counted(cut, 'link')} cut" if cut else ""
+            size = "of two records or more"
+            yield figure("groups", self.clusters.groups, size, cut_links)
+        yield figure("seconds", f"{sum(self.seconds.values()):,.2f}")
 
     @property
     def unlinked(self) -> tuple[int, int]:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from lshfast._common.nearest import no_column
 from lshfast._common.types import Int64Array
 from lshfast._common.visible import visible
-from lshfast.records.values.dates import day_of
+from lshfast.records.values.dates import days_of
 from lshfast.records.values.strings import normal_form
 
 NO_RECOGNITION = "none"  # among the given values: only the given ones are missing
@@ -73,42 +73,20 @@ MOST_SINGLE = 20_000
 # Single words, and the first words of others, with and without accents, and what they are in normal
 # form.
 _SPELLED: dict[str, str] = {}
-for _text in (_SURE + ";" + _DOUBTFUL + ";" + ";".join(_LETTERS)).split(";"):
-    _SPELLED |= {
-        _text.split()[0]: normal_form(_text.split()[0]),
-        normal_form(_text).split()[0]: normal_form(_text).split()[0],
-    }
+for _text in ";".join([_SURE, _DOUBTFUL, *_LETTERS]).split(";"):
+    _first = _text.split()[0]
+    _form = normal_form(_first)
+    _SPELLED |= {_first: _form, _form: _form}
 _FIRST = re.compile(r"[^\W\d_]+")
 _ENDS = "—–…• \t\n()[]{}<>#!?.*-_/\\'\"=:;,"
 _DECORATION = re.compile(r"[^\w\s]|_")
 _ORDERS = "01234567890123456789", "98765432109876543210"
 # Days that programs store for no date: the first ones of calendars and of their clocks, and the
 # last ones.
-_CALENDARS = frozenset(
-    day
-    for text in [
-        "1600-01-01",
-        "1601-01-01",
-        "1700-01-01",
-        "1753-01-01",
-        "1800-01-01",
-        "1858-11-17",
-        "1899-12-30",
-        "1899-12-31",
-        "1900-01-01",
-        "1900-01-02",
-        "1901-01-01",
-        "1904-01-01",
-        "1911-11-11",
-        "1970-01-01",
-        "1980-01-01",
-        "2000-01-01",
-        "2099-12-31",
-        "2222-02-22",
-        "2299-12-31",
-    ]
-    if (day := day_of(text)) is not None
-)
+_CALENDARS = """
+16000101 16010101 17000101 17530101 18000101 18581117 18991230 18991231 19000101 19000102 19010101
+19040101 19111111 19700101 19800101 20000101 20991231 22220222 22991231
+"""
 _NO_YEARS = frozenset(["0000", "0001", "1111", "9999"])
 _NO_DAYS = frozenset(
     ["00000000", "000000", "00010101", "11111111", "99991231", "99999999"]
@@ -447,7 +425,7 @@ def marked_numbers(
         The rows that have each of them.
     """
     if kind == "date":
-        suspected = np.isin(numbers, [*_CALENDARS])
+        suspected = np.isin(numbers, days_of(_CALENDARS.split()))
     else:
         suspected = np.isin(np.abs(numbers), NINES) | np.isin(numbers, [0.0, -1.0])
     marked = np.zeros(len(numbers), bool)

@@ -46,35 +46,10 @@ _NAMES: Mapping[str, str] = {
 LEAST_LETTERS = 3  # of an abbreviation
 # Words beside the numbers and the month: articles, the endings of ordinal numbers, and words for
 # year.
-_FILLERS = frozenset(
-    [
-        "of",
-        "the",
-        "th",
-        "st",
-        "nd",
-        "rd",
-        "de",
-        "del",
-        "d",
-        "den",
-        "le",
-        "el",
-        "il",
-        "o",
-        "em",
-        "er",
-        "re",
-        "e",
-        "º",
-        "ª",
-        "г",
-        "года",
-        "год",
-        "r",
-        "roku",
-    ]
+_FILLER_TEXT = (
+    "of the th st nd rd de del d den le el il o em er re e º ª г года год r roku"
 )
+_FILLERS = frozenset(_FILLER_TEXT.split())
 _WORD = re.compile(r"[^\W\d_]+")
 _NUMBER = re.compile(r"[0-9]+")
 _TIME = re.compile(r"(?:[T,\s]|\bat\b)\s*\d{1,2}:\d{2}.*$", re.IGNORECASE)
