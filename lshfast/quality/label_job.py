@@ -21,7 +21,6 @@ from lshfast._engine.pairs.listed import PairArray
 from lshfast._engine.pairs.similar import SimilarPairs
 from lshfast._engine.plan import Plan
 from lshfast._engine.sketching import sketch_rows
-from lshfast._io import DataError
 from lshfast._io.pages.differences import Differences, compare
 from lshfast.kernels.text import Texts
 from lshfast.quality.label_sheet import (
@@ -30,6 +29,7 @@ from lshfast.quality.label_sheet import (
     Question,
     SheetKind,
     check_resumable,
+    check_same,
     read_labels,
 )
 from lshfast.quality.labels import ThresholdEstimate
@@ -135,16 +135,9 @@ def label_files(
 def _check_options(path: str, stored: StoredOptions) -> None:
     """Raise DataError if labels were given under other options than these."""
     before = read_options(path)
-    if before is None:
-        return
-    for old, new in (
-        (before.options, stored.options),
-        (before.reading, stored.reading),
-    ):
-        for name in new:
-            if old.get(name) != new[name]:
-                reason = f"{KIND.others}: {name} is {old.get(name)!r} there, not {new[name]!r}"
-                raise DataError(printable(path), None, reason)
+    if before is not None:
+        check_same(path, KIND, before.options, stored.options)
+        check_same(path, KIND, before.reading, stored.reading)
 
 
 def _texts_of(column: Any, sample_pairs: Sequence[PairArray]) -> dict[int, str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -17,6 +17,7 @@ from lshfast._common.types import Float64Array, Int64Array
 from lshfast._common.visible import printable
 from lshfast._engine.pairs.listed import PairArray
 from lshfast._io import DataError, write_table
+from lshfast._io.files import shortened
 from lshfast._io.output import output_format
 from lshfast._io.selection import Columns
 from lshfast._io.streams import is_stream
@@ -258,6 +259,17 @@ def check_resumable(path: str) -> None:
         raise ValueError(
             f"{printable(path)}: labels are in a file .csv, .tsv or .jsonl, which can be resumed"
         )
+
+
+def check_same(
+    path: str, kind: SheetKind, before: Mapping[str, Any], now: Mapping[str, Any]
+) -> None:
+    """Raise DataError if labels of a file were given under other options than now."""
+    for name, value in now.items():
+        if before.get(name) != value:
+            shown = shortened(before.get(name))
+            reason = f"{kind.others}: {name} is {shown} there, not {shortened(value)}"
+            raise DataError(printable(path), None, reason)
 
 
 def read_labels(path: str, kind: SheetKind) -> list[tuple[Any, ...]] | None:

@@ -28,8 +28,8 @@ from lshfast._engine.frame import Job
 from lshfast._engine.inputs import Inputs
 from lshfast._engine.options.stored import MOST_BYTES, beside
 from lshfast._engine.pages.pair_sample import PairSample
+from lshfast._engine.pairs.listed import PairArray
 from lshfast._io import DataError
-from lshfast._io.files import shortened
 from lshfast._io.output import Output
 from lshfast._io.whole_tables import WholeTable
 from lshfast.join.pair_arrays import PAIR
@@ -39,6 +39,7 @@ from lshfast.quality.label_sheet import (
     Question,
     SheetKind,
     check_resumable,
+    check_same,
     read_labels,
 )
 from lshfast.quality.labels import CONFIDENCE, ThresholdEstimate
@@ -152,6 +153,27 @@ class Review:
         ]
         return max(priors, default=None)
 
+    def option_of(self, threshold: float | None) -> float | None:
+        """Return a score as the option --threshold of `lshfast records`; None if it is unknown."""
+        if threshold is None or self.probabilities is None:
+            return threshold
+        prior = self.prior_bits
+        if prior is None:
+            return None
+        lower = self.scores[self.scores < threshold]
+        above = _chance(threshold + prior)
+        below = _chance(float(lower.max()) + prior) if len(lower) else 0.0
+        chance = short_between(below, above)
+        return chance if 0 < chance < 1 else None
+
+    @property
+    def pairs(self) -> PairArray:
+        """The pairs by their number in the review, with scores as similarities."""
+        pairs = np.empty(len(self.ids), PAIR)
+        pairs["i"] = pairs["j"] = np.arange(len(pairs), dtype=np.int64)
+        pairs["similarity"] = self.scores
+        return pairs
+
     def describe(self, seed: int) -> dict[str, Any]:
         """Return what labels of this review belong to."""
         values = [
@@ -197,51 +219,66 @@ class ReviewThreshold:
     ----------
     estimate : ThresholdEstimate
         Its similarities are the scores.
-    option : float or None
-        The threshold as the option of `lshfast records`: a probability, or points. None without a
-        threshold, with too few labels, or if the review does not tell the probability.
-    option_interval : tuple of float, or None
-        The ends of its interval.
-    name : str
-        The review.
-    highest : float
-        The greatest score of its pairs.
+    review : Review
     """
 
     estimate: ThresholdEstimate
-    option: float | None
-    option_interval: tuple[float, float] | None
-    name: str
-    highest: float
+    review: Review
+
+    @property
+    def option(self) -> float | None:
+        """The threshold as the option of `lshfast records`: a probability, or points.
+
+        None without a threshold, with too few labels, or if the review does not tell it.
+        """
+        return self.review.option_of(self.estimate.threshold) if self.enough else None
+
+    @property
+    def option_interval(self) -> tuple[float, float] | None:
+        """The ends of the interval of the option."""
+        if not self.enough or self.estimate.interval is None:
+            return None
+        low, high = map(self.review.option_of, self.estimate.interval)
+        return None if low is None or high is None else (low, high)
+
+    @property
+    def answers(self) -> tuple[int, int]:
+        """How many labels are "same", and how many "different"."""
+        same = int(self.estimate.same.sum())
+        return same, int(self.estimate.labelled.sum()) - same
 
     @property
     def enough(self) -> bool:
         """Whether there are enough labels to recommend a threshold."""
-        return enough_labels(self.estimate)
+        answers = self.answers
+        return sum(answers) >= LEAST_LABELS and min(answers) >= LEAST_OF_AN_ANSWER
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of a report, of at most 80 characters but for the name."""
         if self.enough or not self.estimate.labelled.any():
             yield repr(self.estimate)
         else:
-            same, different = answers_of(self.estimate)
+            same, different = self.answers
             yield f"no threshold is recommended yet, from {counted(same + different, 'label')}"
             yield from replace(self.estimate, threshold=None).lines()
             yield self.estimate.note
             needed = f"A threshold takes {LEAST_LABELS} labels, {LEAST_OF_AN_ANSWER} of each answer"
             yield f"{needed}; there are {same} same, {different} different."
         if len(self.estimate.thresholds):
+            highest = self.review.scores.max(initial=0.0)
             yield (
-                f"Pairs above {self.highest:g} are not in {self.name}, and do not count in the "
+                f"Pairs above {highest:g} are not in {self.review.name}, and do not count in the "
                 "precision"
             )
             yield "(lshfast records --review-pairs N writes more pairs)."
-        if self.option is not None:
+        option = self.option
+        ends = self.option_interval
+        if option is not None:
             interval = ""
-            if self.option_interval is not None:
-                low, high = self.option_interval
+            if ends is not None:
+                low, high = ends
                 interval = f" ({low:.6g} to {high:.6g} with probability {CONFIDENCE:g})"
-            yield f"In lshfast records, this threshold is --threshold {self.option:.12g}{interval}"
+            yield f"In lshfast records, this threshold is --threshold {option:.12g}{interval}"
 
 
 def label_records(
@@ -293,7 +330,7 @@ def label_records(
     if before is not None:
         _check_stored(path, stored)
     sample = PairSample(review.edges, stored["seed"], max(1, len(review.ids)))
-    sample.add(_pairs_of(review))
+    sample.add(review.pairs)
     strata = sample.pairs()
     keys = [[review.ids[row] for row in pairs["i"].tolist()] for pairs in strata]
 
@@ -312,28 +349,7 @@ def label_records(
         return RecordQuestion(fields=review.fields_of(int(pair["i"])), **attributes)
 
     sheet.ask_all(question_of, ask, precision)
-    estimate = sheet.estimate(precision)
-    highest = float(review.scores.max(initial=0.0)) if len(review.ids) else 0.0
-    option = None
-    interval = None
-    if enough_labels(estimate):
-        option = option_of(estimate.threshold, review)
-        if estimate.interval is not None:
-            low, high = (option_of(score, review) for score in estimate.interval)
-            interval = None if low is None or high is None else (low, high)
-    return ReviewThreshold(estimate, option, interval, review.name, highest)
-
-
-def answers_of(estimate: ThresholdEstimate) -> tuple[int, int]:
-    """Return how many labels are "same", and how many "different"."""
-    same = int(estimate.same.sum())
-    return same, int(estimate.labelled.sum()) - same
-
-
-def enough_labels(estimate: ThresholdEstimate) -> bool:
-    """Return whether there are enough labels to recommend a threshold."""
-    answers = answers_of(estimate)
-    return sum(answers) >= LEAST_LABELS and min(answers) >= LEAST_OF_AN_ANSWER
+    return ReviewThreshold(sheet.estimate(precision), review)
 
 
 def review_of(table: WholeTable, name: str) -> Review:
@@ -371,20 +387,6 @@ def review_of(table: WholeTable, name: str) -> Review:
     return Review(
         name, ids, _numbers(name, columns, "score"), linked, probabilities, columns
     )
-
-
-def option_of(threshold: float | None, review: Review) -> float | None:
-    """Return a score as the option --threshold of `lshfast records`; None if it is unknown."""
-    if threshold is None or review.probabilities is None:
-        return threshold
-    prior = review.prior_bits
-    if prior is None:
-        return None
-    lower = review.scores[review.scores < threshold]
-    above = _chance(threshold + prior)
-    below = _chance(float(lower.max()) + prior) if len(lower) else 0.0
-    chance = short_between(below, above)
-    return chance if 0 < chance < 1 else None
 
 
 def _chance(bits: float) -> float:
@@ -437,14 +439,6 @@ def _numbers(
     return numbers
 
 
-def _pairs_of(review: Review) -> Any:
-    """Return the pairs by their number in the review, with scores as similarities."""
-    pairs = np.empty(len(review.ids), PAIR)
-    pairs["i"] = pairs["j"] = np.arange(len(pairs), dtype=np.int64)
-    pairs["similarity"] = review.scores
-    return pairs
-
-
 def _beside(path: str) -> str:
     name = beside(path)
     assert name is not None  # a file that can be resumed
@@ -466,10 +460,4 @@ def _check_stored(path: str, stored: Mapping[str, Any]) -> None:
         raise FormatError(
             f"{printable(name)}: what the labels belong to is damaged: {error}"
         ) from None
-    for key, value in stored.items():
-        if before.get(key) != value:
-            reason = (
-                f"{KIND.others}: {key} is {shortened(before.get(key))} there, not "
-                f"{shortened(value)}"
-            )
-            raise DataError(printable(path), None, reason)
+    check_same(path, KIND, before, stored)
