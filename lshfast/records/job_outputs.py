@@ -21,7 +21,7 @@ from lshfast.records.choices import KEEP_RECORD, REVIEWED
 from lshfast.records.results.merged import KeepRule
 from lshfast.records.results.plots import plot_rates
 from lshfast.records.results.result import LinkResult
-from lshfast.records.tables.record_table import as_text, is_missing
+from lshfast.records.tables.distinct_values import as_text, is_missing
 
 LINKS_AT_ONCE = 1 << 16  # links whose values are Python objects at a time
 

@@ -55,7 +55,8 @@ from lshfast.records.results.outlook import (
 )
 from lshfast.records.results.result import LinkResult
 from lshfast.records.results.summary import LinkSummary
-from lshfast.records.tables.record_table import CodedField, RecordTable
+from lshfast.records.tables.coded_fields import CodedField
+from lshfast.records.tables.record_table import RecordTable
 from lshfast.records.weights.calibration import (
     FEWEST_SEEDS,
     MOST_ROWS,

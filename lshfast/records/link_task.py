@@ -13,18 +13,13 @@ from lshfast.records.comparison.levels import FieldComparer, connect_exchanged
 from lshfast.records.comparison.synonyms import Synonyms
 from lshfast.records.linkage import Linkage
 from lshfast.records.options import LinkOptions
+from lshfast.records.tables.coded_fields import CodedField, code_field
 from lshfast.records.tables.coding import code_fields, value_warnings
 from lshfast.records.tables.content import shared_content
 from lshfast.records.tables.dependent import DependentField, dependent_fields
 from lshfast.records.tables.fields import Field, checked_fields
 from lshfast.records.tables.keys import LeftOut, keys_left_out
-from lshfast.records.tables.record_table import (
-    CodedField,
-    RecordTable,
-    code_field,
-    field_columns,
-    names_of,
-)
+from lshfast.records.tables.record_table import RecordTable, field_columns, names_of
 from lshfast.records.values.addresses import with_address_parts
 from lshfast.records.values.missing import MissingValues
 from lshfast.records.weights.network import suits_mixture

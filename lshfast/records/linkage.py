@@ -12,12 +12,8 @@ import numpy as np
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast._common.visible import visible
 from lshfast.records.candidates.record_texts import RecordTexts, WrittenTexts
-from lshfast.records.tables.record_table import (
-    CodedField,
-    RecordTable,
-    as_written,
-    part_changed,
-)
+from lshfast.records.tables.coded_fields import CodedField, as_written, part_changed
+from lshfast.records.tables.record_table import RecordTable
 
 # Of the values of a column, which are not in normal form, for texts as they are written.
 LEAST_CHANGED = 0.01

@@ -19,7 +19,7 @@ from lshfast.records.candidates.defaults import default_rules
 from lshfast.records.candidates.union import candidate_pairs, links_by_rule
 from lshfast.records.linkage import Linkage
 from lshfast.records.results.display import rules_text
-from lshfast.records.tables.record_table import code_field
+from lshfast.records.tables.coded_fields import code_field
 from tests.reference import records as reference
 
 COLUMN = st.lists(st.sampled_from([None, "", "a", "b", "c", "d", "ee"]), max_size=12)

@@ -11,7 +11,7 @@ from lshfast.records.comparison.levels import FieldComparer
 from lshfast.records.comparison.nearness import LEVELS, labels_of
 from lshfast.records.comparison.overlap import TextSimilarity
 from lshfast.records.links.scoring import PointsScorer
-from lshfast.records.tables.record_table import code_field
+from lshfast.records.tables.coded_fields import code_field
 from tests.reference import records as reference
 
 NONE = Synonyms([])

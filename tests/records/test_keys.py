@@ -5,9 +5,9 @@ import pytest
 
 from lshfast.records import RecordTable, dedup_records, match_records
 from lshfast.records.linkage import Linkage
+from lshfast.records.tables.coded_fields import code_field
 from lshfast.records.tables.fields import Field
 from lshfast.records.tables.keys import keys_left_out
-from lshfast.records.tables.record_table import code_field
 from tests.records.test_linking import people, with_errors
 
 ROWS, SHARED = 300, 200

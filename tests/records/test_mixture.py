@@ -9,8 +9,9 @@ from lshfast.records.comparison.synonyms import Synonyms
 from lshfast.records.linkage import Linkage
 from lshfast.records.links.assignment import likely_assignment
 from lshfast.records.links.clusters import check_groups
+from lshfast.records.tables.coded_fields import code_field
 from lshfast.records.tables.fields import Field
-from lshfast.records.tables.record_table import RecordTable, code_field
+from lshfast.records.tables.record_table import RecordTable
 from lshfast.records.weights.patterns import count_patterns
 
 SYLLABLES = (

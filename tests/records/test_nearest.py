@@ -10,7 +10,7 @@ from lshfast.records import Field, NearestBlocks, RecordTable
 from lshfast.records.candidates import record_texts
 from lshfast.records.comparison import overlap
 from lshfast.records.linkage import Linkage
-from lshfast.records.tables.record_table import code_field
+from lshfast.records.tables.coded_fields import code_field
 
 WORDS = [
     "red",

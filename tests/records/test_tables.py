@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from lshfast.records import Field, RecordTable
 from lshfast.records.tables import distinct_values
+from lshfast.records.tables.coded_fields import code_field
 from lshfast.records.tables.distinct_values import encoded
-from lshfast.records.tables.record_table import code_field
 
 COLUMNS = {"name": ["Ann", "Bob", None, "ann "], "age": [30, 41, None, 30]}
 

@@ -13,7 +13,7 @@ from lshfast.kernels import pairs as kernels
 from lshfast.kernels.bands import sorted_numbers
 from lshfast.records.distinct import keys_of_rows
 from lshfast.records.linkage import Linkage, RulePairs, SkippedBlock
-from lshfast.records.tables.record_table import CodedField
+from lshfast.records.tables.coded_fields import CodedField
 
 # Pairs of one rule; each takes 8 bytes, and more while they are sorted
 MOST_PAIRS = 1 << 27

@@ -24,8 +24,9 @@ from lshfast.records.candidates.rules import EveryPair, KeyBlocks, LshBlocks, So
 from lshfast.records.comparison.full_names import are_texts
 from lshfast.records.distinct import distinct_numbers, places_among
 from lshfast.records.linkage import BlockingRule, Linkage
+from lshfast.records.tables.coded_fields import CodedField
 from lshfast.records.tables.fields import Kind
-from lshfast.records.tables.record_table import CodedField, RecordTable
+from lshfast.records.tables.record_table import RecordTable
 from lshfast.records.weights.calibration import MOST_ROWS
 
 COMPARE_ALL = 20_000  # pairs of tables that need no blocking

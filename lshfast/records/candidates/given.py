@@ -20,8 +20,10 @@ from lshfast.records.candidates.union import CandidatePairs, rules_of
 from lshfast.records.comparison.levels import FieldComparer
 from lshfast.records.comparison.nearness import EXACT_LEVEL, MISSING_LEVEL
 from lshfast.records.linkage import BlockingRule, Linkage
+from lshfast.records.tables.coded_fields import CodedField
+from lshfast.records.tables.distinct_values import as_text
 from lshfast.records.tables.fields import Kind
-from lshfast.records.tables.record_table import CodedField, as_text, plain_value
+from lshfast.records.tables.record_table import plain_value
 from lshfast.records.weights.fellegi_sunter import (
     LARGEST_WEIGHT,
     LinkWeights,

@@ -21,8 +21,9 @@ from lshfast.records.comparison.overlap import (
     distinct_counts,
 )
 from lshfast.records.distinct import distinct_rows
+from lshfast.records.tables.coded_fields import CodedField
+from lshfast.records.tables.distinct_values import encoded
 from lshfast.records.tables.fields import Field
-from lshfast.records.tables.record_table import CodedField, encoded
 from lshfast.shingling import shingle
 from lshfast.tokens import TokenSets
 

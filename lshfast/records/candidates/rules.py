@@ -30,7 +30,7 @@ from lshfast.records.candidates.blocks import (
 from lshfast.records.candidates.record_texts import joined_values
 from lshfast.records.choices import MAX_BLOCK
 from lshfast.records.linkage import Linkage, RulePairs, SkippedBlock
-from lshfast.records.tables.record_table import MISSING, encoded, is_missing
+from lshfast.records.tables.distinct_values import MISSING, encoded, is_missing
 from lshfast.shingling import shingle
 from lshfast.sketch import MinHasher
 

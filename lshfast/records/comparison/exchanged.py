@@ -13,7 +13,8 @@ import numpy as np
 from lshfast._common.types import BoolArray, Int32Array, Int64Array
 from lshfast.records.comparison.letters import jaro_winkler
 from lshfast.records.comparison.nearness import LEVELS
-from lshfast.records.tables.record_table import MISSING, CodedField
+from lshfast.records.tables.coded_fields import CodedField
+from lshfast.records.tables.distinct_values import MISSING
 from lshfast.records.values.strings import LONG
 
 LEAST_SIMILAR = LEVELS["name"][1][1]  # of two values, if the other two are equal

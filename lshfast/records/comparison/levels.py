@@ -28,8 +28,8 @@ from lshfast.records.comparison.nearness import (
 from lshfast.records.comparison.overlap import TextSimilarity, distinct_counts
 from lshfast.records.comparison.synonyms import Synonyms, words_of
 from lshfast.records.distinct import distinct_numbers
+from lshfast.records.tables.coded_fields import CodedField
 from lshfast.records.tables.fields import Kind
-from lshfast.records.tables.record_table import CodedField
 from lshfast.records.values.dates import digits_of
 from lshfast.records.values.strings import LONG
 

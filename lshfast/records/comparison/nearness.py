@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.types import BoolArray, Float64Array
+from lshfast.records.tables.coded_fields import CodedField
 from lshfast.records.tables.fields import Kind
-from lshfast.records.tables.record_table import CodedField
 
 # the levels of a missing value, and of equal values; a higher level agrees less
 MISSING_LEVEL = 0

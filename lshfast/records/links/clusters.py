@@ -24,7 +24,7 @@ from lshfast._common.types import Float64Array, Int64Array
 from lshfast._common.visible import visible
 from lshfast.kernels.sets import components
 from lshfast.records.distinct import distinct_rows, places_among
-from lshfast.records.tables.record_table import CodedField
+from lshfast.records.tables.coded_fields import CodedField
 
 # the evidence of one pair that its records are the same, or not, at most
 FOR_BITS = 4.0

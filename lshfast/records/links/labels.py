@@ -17,13 +17,8 @@ from lshfast._common.errors import DataError
 from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.kernels.sets import components
 from lshfast.records.choices import Assignment
-from lshfast.records.tables.record_table import (
-    PairIds,
-    RecordTable,
-    as_text,
-    is_missing,
-    plain_value,
-)
+from lshfast.records.tables.distinct_values import as_text, is_missing
+from lshfast.records.tables.record_table import PairIds, RecordTable, plain_value
 
 Answer: TypeAlias = Literal["same", "different", "unsure"]
 

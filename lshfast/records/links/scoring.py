@@ -21,8 +21,8 @@ from lshfast.records.candidates.record_texts import RecordComparer
 from lshfast.records.comparison.levels import Agreement, FieldComparer
 from lshfast.records.comparison.nearness import EXACT_LEVEL, EXCHANGED, MISSING_LEVEL
 from lshfast.records.linkage import Linkage
+from lshfast.records.tables.coded_fields import CodedField
 from lshfast.records.tables.fields import Field
-from lshfast.records.tables.record_table import CodedField
 from lshfast.records.weights.fellegi_sunter import FieldWeights
 
 PIECE = 1 << 18  # pairs that are compared at a time

@@ -12,8 +12,9 @@ from lshfast.records.candidates.reach import Reach
 from lshfast.records.candidates.union import RuleReport
 from lshfast.records.results.run_view import Linked
 from lshfast.records.results.text_tables import aligned
+from lshfast.records.tables.coded_fields import CodedField
 from lshfast.records.tables.fields import Field
-from lshfast.records.tables.record_table import CodedField, names_of
+from lshfast.records.tables.record_table import names_of
 from lshfast.records.weights.fellegi_sunter import LinkWeights
 
 SHOWN_MARKERS = 6  # of a field

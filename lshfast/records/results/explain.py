@@ -11,7 +11,7 @@ from lshfast._common.display import counted
 from lshfast._common.visible import visible
 from lshfast.records.candidates.union import rules_of
 from lshfast.records.results.run_view import RunView, ScoredPair
-from lshfast.records.tables.record_table import is_missing
+from lshfast.records.tables.distinct_values import is_missing
 
 SHOWN_LINKS = 3  # of a record, to other records
 

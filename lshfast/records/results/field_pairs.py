@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from lshfast._io.pages.differences import Differences, compare
+from lshfast.records.tables.distinct_values import as_text, is_missing
 from lshfast.records.tables.fields import Field
-from lshfast.records.tables.record_table import as_text, is_missing
 
 
 class FieldPair(NamedTuple):

@@ -17,16 +17,10 @@ from lshfast.kernels.sets import components
 from lshfast.records.choices import KEEP_RECORD
 from lshfast.records.options import LinkOptions
 from lshfast.records.results.run_view import Linked
+from lshfast.records.tables.coded_fields import CodedField, code_field
+from lshfast.records.tables.distinct_values import as_text, is_missing
 from lshfast.records.tables.fields import Field
-from lshfast.records.tables.record_table import (
-    CodedField,
-    RecordTable,
-    as_text,
-    code_field,
-    is_missing,
-    plain_value,
-    values_at,
-)
+from lshfast.records.tables.record_table import RecordTable, plain_value, values_at
 from lshfast.records.values.addresses import PARTS
 
 NO_ROW = -1

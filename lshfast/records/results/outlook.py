@@ -12,7 +12,7 @@ from lshfast._common.types import Float64Array
 from lshfast.records.candidates.reach import Reach
 from lshfast.records.comparison.nearness import EXACT_LEVEL
 from lshfast.records.results.text_tables import aligned
-from lshfast.records.tables.record_table import CodedField
+from lshfast.records.tables.coded_fields import CodedField
 from lshfast.records.weights.fellegi_sunter import LinkWeights
 
 THRESHOLDS = (

@@ -32,8 +32,9 @@ from lshfast.records.results.page_links import (
 from lshfast.records.results.rates import RateTable
 from lshfast.records.results.run_view import Linked, RunView
 from lshfast.records.results.summary import LinkSummary
+from lshfast.records.tables.coded_fields import CodedField
 from lshfast.records.tables.fields import as_field
-from lshfast.records.tables.record_table import CodedField, names_of
+from lshfast.records.tables.record_table import names_of
 from lshfast.records.values.missing import checked_missing
 from lshfast.records.weights.fellegi_sunter import LinkWeights
 

@@ -14,7 +14,7 @@ from lshfast._io.pages.differences import Span
 from lshfast._io.pages.page import short
 from lshfast.kernels.sets import components
 from lshfast.records.results.run_view import ComparedField, RunView, ScoredPair
-from lshfast.records.tables.record_table import as_text, is_missing
+from lshfast.records.tables.distinct_values import as_text, is_missing
 
 # What is shown: links over the range of scores, links and other pairs next to the threshold, fields
 # of a pair, groups of each kind, records of a group, and fields and characters of a record.

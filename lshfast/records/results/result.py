@@ -24,7 +24,6 @@ from lshfast.records.results.merged import merged_columns
 from lshfast.records.results.outlook import steps_text
 from lshfast.records.results.overview import overview_text
 from lshfast.records.results.page import drawing_of, page_of
-from lshfast.records.results.review import review_columns
 from lshfast.records.results.run_view import Linked, RunView
 from lshfast.records.tables.record_table import PairIds
 
@@ -293,7 +292,7 @@ class LinkResult(Linked, Shown):
         >>> match_records(a, b, scoring="points").review()["a.name"]
         ['Ann Lee']
         """
-        return review_columns(self._view, check_int("most", most, 1))
+        return self._view.review(check_int("most", most, 1))
 
     def merged(self, keep_record: str = KEEP_RECORD) -> dict[str, list[Any]]:
         """Return one list of all records as columns of a table: a row for each entity, and for each

@@ -13,16 +13,17 @@ from lshfast._common.types import Float64Array, Int64Array
 from lshfast.records.links.decision import CandidateScores, all_points, links_above
 from lshfast.records.links.labels import NO_LABELS, PairLabels
 from lshfast.records.options import LinkOptions
-from lshfast.records.results.field_pairs import FieldPair, text_of
+from lshfast.records.results.field_pairs import FieldPair, columns_of_field, text_of
 from lshfast.records.results.rates import RateTable
 from lshfast.records.results.summary import LinkSummary
+from lshfast.records.tables.coded_fields import CodedField
 from lshfast.records.tables.dependent import DependentField
 from lshfast.records.tables.keys import LeftOut
 from lshfast.records.tables.record_table import (
-    CodedField,
     RecordTable,
     field_columns,
     plain_value,
+    values_at,
 )
 from lshfast.records.weights.fellegi_sunter import LinkWeights
 
@@ -189,6 +190,33 @@ class RunView:
     def columns(self, coded: CodedField) -> list[Any]:
         """Return the columns of a field in both tables."""
         return field_columns(coded.field, self.run.tables)
+
+    def review(self, most: int) -> dict[str, list[Any]]:
+        """Return doubtful pairs as columns, the greatest score first; see `LinkResult.review`."""
+        run = self.run
+        below = self.below
+        links = self.doubtful[:most][::-1]
+        i = np.append(run.i[links], below.i[:most])
+        j = np.append(run.j[links], below.j[:most])
+        scores = np.append(run.scores[links], below.scores[:most])
+        first, second = run.tables
+        columns: dict[str, list[Any]] = {
+            "answer": [None] * len(i),
+            "id_a": [first.ids[row] for row in i.tolist()],
+            "id_b": [second.ids[row] for row in j.tolist()],
+            "linked": [place < len(links) for place in range(len(i))],
+            "score": scores.round(4).tolist(),
+        }
+        if run.weights is not None and run.probabilities is not None:
+            chances_below = run.weights.probability(below.scores[:most])
+            chances = np.append(run.probabilities[links], chances_below)
+            columns["probability"] = chances.round(6).tolist()
+        for coded in self.linkage.fields.values():
+            names = columns_of_field(coded.field)
+            left, right = self.columns(coded)
+            columns[names.left] = list(map(text_of, values_at(left, i)))
+            columns[names.right] = list(map(text_of, values_at(right, j)))
+        return columns
 
     def compared(self, pair: ScoredPair) -> list[ComparedField]:
         """Return how the records of a pair compare, field by field."""

@@ -1,7 +1,8 @@
 """Tables of records.
 
-- `sources` reads tables of any library; `record_table` has their columns, ids and coded fields.
+- `sources` reads tables of any library; `record_table` has their columns and ids.
 - `fields` are what is compared; `keys`, `dependent` and `content` find columns that are no
   evidence, that follow from others, or that have the same content.
-- `distinct_values` and `coding` number the values.
+- `distinct_values` numbers values as they are written; `coded_fields` has fields whose values are
+  numbered by their normal forms, and `coding` what several fields decide together.
 """

@@ -1,4 +1,4 @@
-"""The fields of a run with codes for their values, and what several fields decide together."""
+"""The coded fields of a run, and what several fields decide together."""
 
 from __future__ import annotations
 
@@ -10,13 +10,9 @@ import numpy as np
 from lshfast._common.threads import ordered_map
 from lshfast._common.types import BoolArray, Int32Array, Int64Array
 from lshfast._common.visible import visible
+from lshfast.records.tables.coded_fields import CodedField, code_field, without_values
 from lshfast.records.tables.fields import Field
-from lshfast.records.tables.record_table import (
-    CodedField,
-    RecordTable,
-    code_field,
-    without_values,
-)
+from lshfast.records.tables.record_table import RecordTable
 from lshfast.records.values.missing import MissingValues
 
 UNIQUE = 0.8  # least part of the values of a field that are different, if it tells records apart

@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from lshfast._common.types import Int64Array
-from lshfast.records.tables.record_table import CodedField
+from lshfast.records.tables.coded_fields import CodedField
 
 # of each table: rows, fewer of more than 12 fields
 SAMPLED_ROWS = 400

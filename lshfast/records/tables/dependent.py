@@ -16,7 +16,8 @@ import numpy as np
 
 from lshfast._common.visible import visible
 from lshfast.records.tables.content import sampled_rows
-from lshfast.records.tables.record_table import RecordTable, as_text, values_at
+from lshfast.records.tables.distinct_values import as_text
+from lshfast.records.tables.record_table import RecordTable, values_at
 from lshfast.records.values.strings import normal_forms
 
 SAMPLE_ROWS = 2000  # of each table

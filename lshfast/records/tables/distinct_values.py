@@ -7,10 +7,9 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime, time
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.arrow_columns import chunks_of, objects_of
 from lshfast._common.extras import optional
@@ -18,8 +17,6 @@ from lshfast._common.run_key import draw_hash_key
 from lshfast._common.types import Int64Array
 from lshfast.kernels.pairs import codes_of_keys
 from lshfast.kernels.text import Texts, tokens_of_texts
-
-Int32Array: TypeAlias = npt.NDArray[np.int32]
 
 MISSING = -1  # the code of a missing value
 NO_HASH = 2**64 - 1  # of a missing value

@@ -19,7 +19,8 @@ from lshfast._common.types import BoolArray, Float64Array, Int32Array, Int64Arra
 from lshfast._common.visible import visible
 from lshfast.records.comparison.overlap import TermVectors
 from lshfast.records.linkage import Linkage
-from lshfast.records.tables.record_table import CodedField, RecordTable, values_at
+from lshfast.records.tables.coded_fields import CodedField
+from lshfast.records.tables.record_table import RecordTable, values_at
 from lshfast.shingling import shingle
 
 DIFFERENT = 0.95  # least part of the values of a column that differ
@@ -100,7 +101,8 @@ def keys_left_out(linkage: Linkage, keep: Collection[str] = ()) -> list[LeftOut]
     >>> from lshfast.records.tables.fields import Field
     >>> from lshfast.records.tables.keys import keys_left_out
     >>> from lshfast.records.linkage import Linkage
-    >>> from lshfast.records.tables.record_table import RecordTable, code_field
+    >>> from lshfast.records.tables.coded_fields import code_field
+    >>> from lshfast.records.tables.record_table import RecordTable
     >>> table = RecordTable(
     ...     {"row": range(30), "name": ["Ann Lee", "Bob Ray", "Eve Orr"] * 10}
     ... )

@@ -7,13 +7,9 @@ from dataclasses import replace
 from threading import Lock
 
 from lshfast._common.extras import optional
+from lshfast.records.tables.distinct_values import as_text, encoded
 from lshfast.records.tables.fields import Field, Kind
-from lshfast.records.tables.record_table import (
-    RecordTable,
-    as_text,
-    encoded,
-    field_columns,
-)
+from lshfast.records.tables.record_table import RecordTable, field_columns
 from lshfast.records.values.forms import latin_texts
 from lshfast.records.values.phones import EXTRA
 from lshfast.records.values.strings import LONG, normal_form

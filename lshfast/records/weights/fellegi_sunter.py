@@ -24,7 +24,7 @@ from lshfast.records.comparison.levels import GRADED, FieldComparer
 from lshfast.records.comparison.nearness import EXACT_LEVEL, MISSING_LEVEL
 from lshfast.records.distinct import distinct_rows
 from lshfast.records.linkage import Linkage
-from lshfast.records.tables.record_table import CodedField
+from lshfast.records.tables.coded_fields import CodedField
 
 RANDOM_PAIRS = 200_000  # for u
 FEW_PAIRS = 1 << 19  # of so few pairs, all are used for u

@@ -22,7 +22,7 @@ from lshfast.records.links.scoring import (
     WeightScorer,
     joined_scores,
 )
-from lshfast.records.tables.record_table import CodedField
+from lshfast.records.tables.coded_fields import CodedField
 from lshfast.records.weights.dependence import Edge
 from lshfast.records.weights.differing import fit_without_differing
 from lshfast.records.weights.fellegi_sunter import (
