@@ -1,6 +1,4 @@
-"""The choices of a linkage, which the command line shows without importing what carries
-them out.
-"""
+"""The choices of a linkage, which the command line shows without importing the run."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Distinct numbers and rows of numbers, sorted by digits: twice as fast as numpy; and where numbers
-are among sorted ones.
-"""
+"""Distinct numbers and rows, sorted by digits: twice as fast as numpy."""
 
 from __future__ import annotations
 

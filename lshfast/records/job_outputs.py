@@ -148,9 +148,7 @@ def link_columns(result: LinkResult) -> Iterator[dict[str, Any]]:
 
 
 def group_columns(result: LinkResult) -> dict[str, Any]:
-    """Return the id of each record of one table, that of the first record of its group, and the
-    size of the group.
-    """
+    """Return the id of each record of one table, the first id of its group, and the size of it."""
     groups = result.groups()
     ids = result.tables[0].ids
     return {

@@ -98,9 +98,7 @@ def blocked_pairs(task: LinkTask, options: LinkOptions) -> BlockedPairs:
 
 
 def misses_many(model: LearntModel, linkage: Linkage, options: LinkOptions) -> bool:
-    """Return whether the keys that were chosen bring too few of the matches that are expected among
-    all pairs.
-    """
+    """Return whether the chosen keys bring too few of the expected matches."""
     network = model.learnt
     if (
         not isinstance(network, Network)
@@ -114,9 +112,7 @@ def misses_many(model: LearntModel, linkage: Linkage, options: LinkOptions) -> b
 
 
 def with_nearest(task: LinkTask, candidates: BlockedPairs) -> BlockedPairs:
-    """Return the pairs of the nearest whole records as well: they agree in no key if they have many
-    errors.
-    """
+    """Return also the pairs of the nearest whole records, which may agree in no key."""
     rules = [*candidates.chosen.rules, NearestBlocks()]
     chosen_rules = ChosenRules(rules)
     compared = candidate_pairs(task.linkage, rules)
@@ -268,9 +264,7 @@ def learn_by_ranks(
 def learn_by_some_patterns(
     task: LinkTask, training: CandidatePairs, options: LinkOptions
 ) -> LearntModel:
-    """Learn from the patterns of the fields that tell most, in samples of the candidates and of all
-    pairs.
-    """
+    """Learn from the most telling fields, in samples of the candidates and of all pairs."""
     linkage = task.linkage
     sample = training.places[:: len(training.places) // MOST_COUNTED + 1]
     information = [

@@ -384,9 +384,7 @@ class LinkRun:
 def may_have_copies(
     task: LinkTask, links: ChosenLinks, scores: CandidateScores, options: LinkOptions
 ) -> bool:
-    """Return whether words should show which records of one table are copies: it has free texts,
-    and no rules.
-    """
+    """Return whether words show which records are copies: one table with free texts, no rules."""
     linkage = task.linkage
     if not linkage.single or scores.weights is None or options.rules is not None:
         return False
@@ -435,9 +433,7 @@ def probable_assignment(scored: CandidateScores) -> Assignment:
 
 
 def supported(task: LinkTask, scored: CandidateScores, seeds: FoundSeeds) -> bool:
-    """Return whether seeds support the weights of one table: the links that these give with the
-    default threshold.
-    """
+    """Return whether seeds support the links that the weights of one table give by default."""
     assert scored.weights is not None
     least = scored.weights.bits_of(PROBABILITY)
     links = links_above(scored, "many-to-many", least=least)

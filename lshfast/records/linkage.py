@@ -95,9 +95,7 @@ class Linkage:
 
     @cached_property
     def written_texts(self) -> WrittenTexts | None:
-        """The records of two tables as they are written; None if hardly any value differs from its
-        normal form.
-        """
+        """The records of two tables as they are written; None if nearly all are in normal form."""
         written_fields = []
         is_changed = False
         for field in self.fields.values():

@@ -1,6 +1,4 @@
-"""What ``lshfast label`` shows of a pair of records: field by field, with their differences
-marked.
-"""
+"""What ``lshfast label`` shows of a pair of records: fields with marked differences."""
 
 from __future__ import annotations
 
@@ -42,9 +40,7 @@ def record_lines(question: RecordQuestion, width: int, height: int) -> Iterator[
 
 
 def fitting(fields: Sequence[FieldPair], lines: int) -> tuple[list[FieldPair], str]:
-    """Return the fields that are shown on so many lines, and a note about the others; equal ones
-    are left out first.
-    """
+    """Return the fields that fit some lines, and a note about the others: equal ones go first."""
     if sum(1 if pair.equal else 2 for pair in fields) <= lines:
         return list(fields), ""
     different = [pair for pair in fields if not pair.equal]

@@ -1,3 +1,6 @@
-"""From scores to links: `scoring` scores pairs, `decision` chooses the threshold, `assignment` and
-`clusters` choose links among pairs, and `labels` applies the marks of people.
+"""From scores to links.
+
+- `scoring` scores pairs, and `decision` chooses those that score enough.
+- `assignment` chooses among the pairs of a record, and `clusters` groups the records of one table.
+- `labels` applies the marks of people.
 """

@@ -255,8 +255,9 @@ def average_linkage(means: Float64Array) -> Int64Array:
 
 
 def check_groups(labels: Int64Array, scored: Sequence[CodedField]) -> None:
-    """Raise ValueError if a group is far larger than the other groups lead to expect; equal records
-    count once.
+    """Raise ValueError if a group is far larger than the others lead to expect.
+
+    Equal records count once.
 
     The sizes of real groups fall off like a power (Hill, Annals of Statistics 1975): the largest of
     n groups is beyond s with a probability of n times the share that is expected beyond s.

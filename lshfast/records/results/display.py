@@ -34,7 +34,7 @@ def fields_text(run: Linked) -> str:
         shares = [f"{share:.1%}" for share in coded.present[: len(names)]]
         refused = _numbers(coded.refused[: len(names)]) if any(coded.refused) else ""
         rows.append((name, coded.kind, f"{len(coded.values):,}", *shares, refused))
-    return "\n".join([aligned(rows, left=2), *notes_of(run)])
+    return "\n".join([aligned(rows, left_columns=2), *notes_of(run)])
 
 
 def _short_names(run: Linked) -> list[str]:
@@ -86,7 +86,7 @@ def weights_text(weights: LinkWeights) -> str:
         for label, m, u, bits in islice(levels, 1, None):
             rows.append((name, label, f"{m:.4f}", f"{u:.3g}", f"{bits:.2f}"))
             name = ""
-    text = f"{aligned(rows, left=2)}\nexpected matches: {weights.matches:,.1f}"
+    text = f"{aligned(rows, left_columns=2)}\nexpected matches: {weights.matches:,.1f}"
     # With factors, the prior is no share of the pairs.
     if all(field.factor == 1 for field in weights.fields):
         text += f"; one pair of {1 / weights.prior:,.0f} is a match"
@@ -94,25 +94,25 @@ def weights_text(weights: LinkWeights) -> str:
 
 
 def rules_text(rules: Sequence[RuleReport], reach: Reach | None = None) -> str:
-    """Return the table of the rules: the pairs of each, alone and, of few, together with others.
+    """Return the table of the rules: the pairs of each, alone and, of few, in common.
 
     If the reach was measured, the share of the seeds that each rule and all reach is shown too.
     """
-    others = range(len(rules) if len(rules) <= FEW_RULES else 0)
+    common_rules = range(len(rules) if len(rules) <= FEW_RULES else 0)
     header = ["", "rule", "pairs", "alone", "links"]
     if reach is not None:
         header.append("reached")
-    rows = [[*header, *(f"with {other + 1}" for other in others)]]
+    rows = [[*header, *(f"with {other + 1}" for other in common_rules)]]
     for number, rule in enumerate(rules):
         counts = [f"{count:,}" for count in (rule.pairs, rule.alone, rule.links)]
         row = [f"{number + 1}", rule.rule, *counts]
         if reach is not None:
             row.append("-" if rule.reach is None else f"{rule.reach:.1%}")
-        shared = [f"{rule.shared[other]:,}" for other in others]
+        shared = [f"{rule.shared[other]:,}" for other in common_rules]
         if shared:
             shared[number] = "-"
         rows.append([*row, *shared])
-    lines = [aligned(rows, left=2)]
+    lines = [aligned(rows, left_columns=2)]
     if reach is not None:
         line = f"these rules reach {reach.share:.1%} of {counted(reach.seeds, 'seed pair')}"
         if any(rule.reach is None for rule in rules):

@@ -1,6 +1,4 @@
-"""The page of a run that links records: what the threshold, the fields and the blocking rules
-contributed.
-"""
+"""The page of a run that links records: the threshold, the fields, and the blocking rules."""
 
 from __future__ import annotations
 

@@ -29,8 +29,9 @@ def plot_rates(
     path: str | os.PathLike[str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the estimated rate of true matches over the score, with two standard errors, above the
-    numbers of pairs.
+    """Draw the estimated rate of true matches over the score, with two standard errors.
+
+    Bars show the numbers of pairs.
 
     Parameters
     ----------

@@ -130,7 +130,7 @@ class RateTable:
             rates = f"{self.rates[place]:.3f}", f"{self.errors[place]:.3f}"
             pairs = f"{self.pairs[place]:,}"
             rows.append((scores, pairs, f"{self.means[place]:.4g}", *rates))
-        return f"{title}\n{aligned(rows, left=0)}"
+        return f"{title}\n{aligned(rows, left_columns=0)}"
 
 
 def rate_table(

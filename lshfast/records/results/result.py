@@ -30,8 +30,9 @@ from lshfast.records.tables.record_table import PairIds
 
 @dataclass(frozen=True, repr=False)
 class LinkResult(Linked, Shown):
-    """The links between two tables, or the links within one. A terminal and a notebook show the
-    figures.
+    """The links between two tables, or the links within one.
+
+    A terminal and a notebook show the figures.
 
     Attributes
     ----------
@@ -92,10 +93,10 @@ class LinkResult(Linked, Shown):
     def columns(
         self, links: slice = slice(None)
     ) -> dict[str, npt.NDArray[Any] | list[Any]]:
-        """Return the links, or some, as columns of a table: ids, score, probability, and the score
-        of each field.
+        """Return the links, or some, as columns of a table.
 
-        Scores are rounded to four decimals.
+        These are ids, score, probability, and the score of each field. Scores are rounded to four
+        decimals.
         """
         first, second = self.keys(links)
         columns: dict[str, npt.NDArray[Any] | list[Any]] = {
@@ -137,9 +138,7 @@ class LinkResult(Linked, Shown):
         return self.summary.clusters.labels
 
     def explain(self, link: int) -> str:
-        """Return one link as lines of text: the values of both records, how they compare, and their
-        scores.
-        """
+        """Return one link as lines of text: both values of each field, how they compare, its score."""
         if not -len(self) <= link < len(self):
             raise IndexError(
                 f"link must be in {-len(self)}..{len(self) - 1}, not {link}"
@@ -148,8 +147,7 @@ class LinkResult(Linked, Shown):
         return explanation(view, view.link(range(len(self))[link]))
 
     def explain_pair(self, id_a: Any, id_b: Any) -> str:
-        """Return why two records were linked or not, as lines of text, with their values and
-        scores.
+        """Return why two records were linked or not, as lines with their values and scores.
 
         The pair was not a candidate of a blocking rule, its score is below the threshold, other
         links of its records were better, or it was linked. The score is computed in any case.
@@ -231,8 +229,7 @@ class LinkResult(Linked, Shown):
         )
 
     def plot(self) -> Drawing:
-        """Draw the scores of the links and of the pairs below the threshold, and what each field
-        added to them.
+        """Draw the scores of links and of pairs below the threshold, and what each field added.
 
         If there was a held-out field, the rate of true matches by score is drawn, too.
 
@@ -295,8 +292,7 @@ class LinkResult(Linked, Shown):
         return self._view.review(check_int("most", most, 1))
 
     def merged(self, keep_record: str = KEEP_RECORD) -> dict[str, list[Any]]:
-        """Return one list of all records as columns of a table: a row for each entity, and for each
-        unlinked record.
+        """Return one list of all records: a row for each entity, and for each unlinked record.
 
         An entity is a group of one table, or all records of two tables that links connect.
 
@@ -340,8 +336,7 @@ class LinkResult(Linked, Shown):
         return RunView(self, self._scored)
 
     def overview(self, width: int = 80) -> str:
-        """Return what was found as lines of text: sentences, the thresholds around, and the most
-        doubtful pairs.
+        """Return the links in a few sentences, other thresholds, and the most doubtful pairs, as text.
 
         Parameters
         ----------
@@ -370,9 +365,7 @@ class LinkResult(Linked, Shown):
         return overview_text(self._view, check_int("width", width, 20))
 
     def describe(self) -> str:
-        """Return the fields, weights and blocking rules, and what other thresholds would give, as
-        lines of text.
-        """
+        """Return the fields, weights, blocking rules and other thresholds as lines of text."""
         parts = [
             fields_text(self),
             rules_text(self.summary.rules, self.summary.reach),

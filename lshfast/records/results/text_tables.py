@@ -10,8 +10,8 @@ from lshfast._common.visible import visible
 GAP = "  "  # between columns
 
 
-def aligned(rows: Iterable[Sequence[str]], left: int = 1) -> str:
-    """Return rows as lines: the first `left` cells begin below each other, the others end so.
+def aligned(rows: Iterable[Sequence[str]], left_columns: int = 1) -> str:
+    """Return rows as lines of text: the first columns are aligned to the left, the others right.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def aligned(rows: Iterable[Sequence[str]], left: int = 1) -> str:
         padded = []
         for place, (cell, width) in enumerate(zip(cells, widths, strict=True)):
             space = " " * (width - columns_of(cell))
-            padded.append(cell + space if place < left else space + cell)
+            padded.append(cell + space if place < left_columns else space + cell)
         lines.append(GAP.join(padded).rstrip())
     return "\n".join(lines)
 
