@@ -27,9 +27,7 @@ from lshfast.records.links.decision import (
     least_scores,
     scorers_of,
 )
-from lshfast.records.links.labels import PairLabels
 from lshfast.records.links.scoring import IndependentFields, PairScorer
-from lshfast.records.options import LinkOptions
 from lshfast.records.tables.content import shared_content
 from lshfast.records.weights.calibration import (
     MOST_ROWS,
@@ -76,11 +74,12 @@ class BlockedPairs:
     chosen: ChosenRules
 
 
-def blocked_pairs(task: LinkTask, options: LinkOptions) -> BlockedPairs:
+def blocked_pairs(task: LinkTask) -> BlockedPairs:
     """Choose blocking rules, unless they are given, and return their pairs."""
     linkage = task.linkage
-    if options.rules is not None:
-        chosen_rules = ChosenRules.given(linkage, options.rules)
+    rules = task.options.rules
+    if rules is not None:
+        chosen_rules = ChosenRules.given(linkage, rules)
     else:
         chosen_rules = mixture_rules(linkage) if task.mixed else default_rules(linkage)
     training, reach = with_reach(
@@ -89,7 +88,7 @@ def blocked_pairs(task: LinkTask, options: LinkOptions) -> BlockedPairs:
         chosen_rules.seeds,
     )
     compared = training
-    if options.rules is None and not task.mixed and compares_all(linkage):
+    if rules is None and not task.mixed and compares_all(linkage):
         compared = candidate_pairs(
             linkage, [*chosen_rules.rules, EveryPair()], chosen_rules.pairs
         )
@@ -97,13 +96,13 @@ def blocked_pairs(task: LinkTask, options: LinkOptions) -> BlockedPairs:
     return BlockedPairs(compared, training, reach, chosen_rules)
 
 
-def misses_many(model: LearntModel, linkage: Linkage, options: LinkOptions) -> bool:
+def misses_many(model: LearntModel, task: LinkTask) -> bool:
     """Return whether the chosen keys bring too few of the expected matches."""
     network = model.learnt
     if (
         not isinstance(network, Network)
-        or options.rules is not None
-        or linkage.rows > MOST_ROWS
+        or task.options.rules is not None
+        or task.linkage.rows > MOST_ROWS
     ):
         return False
     return (
@@ -156,10 +155,10 @@ class LearntModel:
     by_rules: bool = False
     differing: tuple[str, ...] = ()
 
-    def scores(
-        self, linkage: Linkage, pairs: BlockedPairs, options: LinkOptions
-    ) -> CandidateScores:
+    def scores(self, task: LinkTask, pairs: BlockedPairs) -> CandidateScores:
         """Score the pairs that are compared."""
+        linkage = task.linkage
+        options = task.options
         learnt = self.learnt
         compared = pairs.compared
         is_new = compared is not pairs.training
@@ -191,39 +190,35 @@ class LearntModel:
         return learnt, scorers_of(self.comparers, learnt)
 
 
-def learn(
-    task: LinkTask, candidates: BlockedPairs, options: LinkOptions, labels: PairLabels
-) -> LearntModel:
+def learn(task: LinkTask, candidates: BlockedPairs) -> LearntModel:
     """Learn weights from the candidates, as the fields suggest."""
-    if options.scoring != "weights":
-        assign = options.assignment(task.linkage.single)
-        return LearntModel(None, task.comparers, assign=assign)
+    if task.options.scoring != "weights":
+        return LearntModel(None, task.comparers, assign=task.assign)
     if task.mixed:
-        return learn_by_patterns(task, candidates, options, labels)
-    return learn_by_ranks(task, candidates, options, labels)
+        return learn_by_patterns(task, candidates)
+    return learn_by_ranks(task, candidates)
 
 
-def learn_by_patterns(
-    task: LinkTask, candidates: BlockedPairs, options: LinkOptions, labels: PairLabels
-) -> LearntModel:
+def learn_by_patterns(task: LinkTask, candidates: BlockedPairs) -> LearntModel:
     """Learn weights from the agreement patterns of all pairs."""
     network, patterns = learn_network(
         task.linkage,
         task.comparers,
         candidates.compared.places,
         edges=task.edges,
-        frequencies=options.frequencies,
-        labels=labels,
+        frequencies=task.options.frequencies,
+        labels=task.labels,
     )
-    assign = options.assignment(task.linkage.single)
     return LearntModel(
-        network, task.comparers, patterns, assign=assign, differing=network.differing
+        network,
+        task.comparers,
+        patterns,
+        assign=task.assign,
+        differing=network.differing,
     )
 
 
-def learn_by_ranks(
-    task: LinkTask, candidates: BlockedPairs, options: LinkOptions, labels: PairLabels
-) -> LearntModel:
+def learn_by_ranks(task: LinkTask, candidates: BlockedPairs) -> LearntModel:
     """Learn weights from records that are each other's nearest, or from all candidates.
 
     Of one table of texts, weights are learnt from all candidates only if agreement patterns show
@@ -232,21 +227,21 @@ def learn_by_ranks(
     """
     linkage = task.linkage
     training = candidates.training
-    assign = options.assignment(linkage.single)
-    several_may_match = options.assign is None and not linkage.single
+    assign = task.assign
+    several_may_match = task.options.assign is None and not linkage.single
     if several_may_match and seeds_are_sought(linkage, training, assign):
         assign = alike_assignment(linkage, training)
     seeds = find_seeds(linkage, training, assign, alone=candidates.chosen.alone)
-    if seeds is not None and len(labels):
-        seeds = seeds.with_marks(training.places, labels, linkage.sizes[1])
+    if seeds is not None and len(task.labels):
+        seeds = seeds.with_marks(training.places, task.labels, linkage.sizes[1])
     if not linkage.single and seeds is not None:
         learnt = calibrate(
-            linkage, task.comparers, seeds, frequencies=options.frequencies
+            linkage, task.comparers, seeds, frequencies=task.options.frequencies
         )
         return LearntModel(learnt, task.comparers, seeds=seeds, assign=assign)
     differing: tuple[str, ...] = ()
-    if linkage.single and options.rules is None and len(linkage.a) >= FEWEST_ROWS:
-        by_patterns = learn_by_some_patterns(task, training, options)
+    if linkage.single and task.options.rules is None and len(linkage.a) >= FEWEST_ROWS:
+        by_patterns = learn_by_some_patterns(task, training)
         assert isinstance(by_patterns.learnt, Network)
         if by_patterns.learnt.weights.matches < max(
             1.0, FEW_TEXT_MATCHES * len(linkage.a)
@@ -254,16 +249,14 @@ def learn_by_ranks(
             return replace(by_patterns, assign=assign)
         differing = by_patterns.differing
     weights = estimate_weights(
-        linkage, task.comparers, training, frequencies=options.frequencies
+        linkage, task.comparers, training, frequencies=task.options.frequencies
     )
     return LearntModel(
         weights, task.comparers, seeds=seeds, assign=assign, differing=differing
     )
 
 
-def learn_by_some_patterns(
-    task: LinkTask, training: CandidatePairs, options: LinkOptions
-) -> LearntModel:
+def learn_by_some_patterns(task: LinkTask, training: CandidatePairs) -> LearntModel:
     """Learn from the most telling fields, in samples of the candidates and of all pairs."""
     linkage = task.linkage
     sample = training.places[:: len(training.places) // MOST_COUNTED + 1]
@@ -279,7 +272,7 @@ def learn_by_some_patterns(
         telling,
         sample,
         edges=shared_content([comparer.coded for comparer in telling], linkage.seed),
-        frequencies=options.frequencies,
+        frequencies=task.options.frequencies,
         sampled=FEW_SAMPLED,
     )
     return LearntModel(network, telling, differing=network.differing)

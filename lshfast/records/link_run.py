@@ -42,7 +42,7 @@ from lshfast.records.links.decision import (
     links_of,
     steps_of,
 )
-from lshfast.records.links.labels import PairLabels, labels_of
+from lshfast.records.links.labels import PairLabels
 from lshfast.records.options import LinkOptions
 from lshfast.records.results.outlook import (
     NO_SEEDS,
@@ -108,11 +108,8 @@ class LinkRun:
     Attributes
     ----------
     task : LinkTask
-    asked : LinkOptions
-        The options of the call.
     options : LinkOptions
-        The same, with the assignment that was chosen.
-    labels : PairLabels
+        Those of the call, with the assignment that was chosen.
     times : StageTimes
     candidates : BlockedPairs
     model : LearntModel
@@ -124,9 +121,7 @@ class LinkRun:
     """
 
     task: LinkTask
-    asked: LinkOptions
     options: LinkOptions
-    labels: PairLabels
     times: StageTimes
     candidates: BlockedPairs
     model: LearntModel = field(init=False)
@@ -143,29 +138,35 @@ class LinkRun:
     ) -> LinkRun:
         """Read the fields of the tables, and choose the pairs that are compared."""
         times = StageTimes(progress)
-        labels = labels_of(options.labels, tables)
         with times.stage("code"):
             task = coded_task(tables, options)
         with times.stage("block"):
-            candidates = blocked_pairs(task, options)
-        return cls(task, options, options, labels, times, candidates)
+            candidates = blocked_pairs(task)
+        return cls(task, options, times, candidates)
 
     @property
     def linkage(self) -> Linkage:
         """The tables."""
         return self.task.linkage
 
+    @property
+    def labels(self) -> PairLabels:
+        """The marks of people."""
+        return self.task.labels
+
+    @property
+    def _assignment(self) -> Assignment:
+        return self.options.assignment(self.linkage.single)
+
     def learn(self) -> None:
         """Learn from the candidates; from the nearest records too if keys miss many matches."""
         with self.times.stage("estimate"):
-            self.model = learn(self.task, self.candidates, self.options, self.labels)
-        if misses_many(self.model, self.linkage, self.options):
+            self.model = learn(self.task, self.candidates)
+        if misses_many(self.model, self.task):
             with self.times.stage("block"):
                 self.candidates = with_nearest(self.task, self.candidates)
             with self.times.stage("estimate"):
-                self.model = learn(
-                    self.task, self.candidates, self.options, self.labels
-                )
+                self.model = learn(self.task, self.candidates)
 
     def assign(self) -> None:
         """Score the candidates, and choose links and, unless it is given, how many a record has."""
@@ -215,7 +216,7 @@ class LinkRun:
 
     def link_copies(self) -> None:
         """Link only the copies of one table whose alike records are a family, or else none."""
-        if not may_have_copies(self.task, self.links, self.scores, self.asked):
+        if not may_have_copies(self.task, self.links, self.scores):
             return
         words = RecordWords(self.linkage, self.model.differing)
         has_links = bool(len(self.links.i))
@@ -242,7 +243,7 @@ class LinkRun:
                 seeds=copies.seeds,
             )
             self.candidates = some_pairs(nearest, copies.index)
-            self.scores = self.model.scores(self.linkage, self.candidates, self.options)
+            self.scores = self.model.scores(self.task, self.candidates)
         elif families:
             self._doubt(no_copies_text(self.task.scored))
             self.scores = without_pairs(self.scores)
@@ -279,11 +280,11 @@ class LinkRun:
 
     def _score(self) -> None:
         with self.times.stage("compare"):
-            self.scores = self.model.scores(self.linkage, self.candidates, self.options)
+            self.scores = self.model.scores(self.task, self.candidates)
 
     def _link(self) -> None:
         with self.times.stage("assign"):
-            self.links = links_of(self.scores, self.options, self.labels)
+            self.links = links_of(self.scores, self._assignment, self.labels)
 
     def _calibrate(self, seeds: FoundSeeds) -> None:
         """Learn weights from seeds."""
@@ -314,7 +315,6 @@ class LinkRun:
         precision = None
         if weights is not None and links.probabilities is not None and len(links.i):
             precision = expected_precision(links.probabilities, weights)
-        assign = self.options.assignment(self.linkage.single)
         return LinkSummary(
             records=(len(linkage.a), linkage.rows - len(linkage.a)),
             linked=linked,
@@ -336,7 +336,7 @@ class LinkRun:
             missing=self.task.markers,
             warnings=(*self.task.doubts, *self._warnings()),
             precision=precision,
-            steps=steps_of(self.scores, assign, self.labels),
+            steps=steps_of(self.scores, self._assignment, self.labels),
         )
 
     def _warnings(self) -> Iterator[str]:
@@ -345,9 +345,11 @@ class LinkRun:
         learnt = self.model.learnt
         weights = self.scores.weights
         sizes = self.linkage.sizes
-        assign = self.options.assignment(self.linkage.single)
-        if self.asked.assign is None and assign in ("one-to-many", "many-to-one"):
-            yield assignment_warning(assign)
+        if self.task.options.assign is None and self._assignment in (
+            "one-to-many",
+            "many-to-one",
+        ):
+            yield assignment_warning(self._assignment)
         by_twos = learnt.by_twos if isinstance(learnt, Network) else ()
         yield from field_warnings(self.task.scored, by_twos)
         rules_are_given = self.options.rules is not None
@@ -382,11 +384,13 @@ class LinkRun:
 
 
 def may_have_copies(
-    task: LinkTask, links: ChosenLinks, scores: CandidateScores, options: LinkOptions
+    task: LinkTask, links: ChosenLinks, scores: CandidateScores
 ) -> bool:
     """Return whether words show which records are copies: one table with free texts, no rules."""
     linkage = task.linkage
-    if not linkage.single or scores.weights is None or options.rules is not None:
+    if not linkage.single or scores.weights is None:
+        return False
+    if task.options.rules is not None:
         return False
     texts = any(field.kind == "text" for field in linkage.fields.values())
     usual = FEWEST_ROWS <= len(linkage.a) <= MOST_ROWS

@@ -9,9 +9,11 @@ from functools import cached_property, partial
 from lshfast._common.threads import ordered_map, thread_count
 from lshfast._common.visible import visible
 from lshfast.records.candidates.names import named_fields
+from lshfast.records.choices import Assignment
 from lshfast.records.comparison.levels import FieldComparer, connect_exchanged
 from lshfast.records.comparison.synonyms import Synonyms
 from lshfast.records.linkage import Linkage
+from lshfast.records.links.labels import PairLabels, labels_of
 from lshfast.records.options import LinkOptions
 from lshfast.records.tables.coded_fields import CodedField, code_field
 from lshfast.records.tables.coding import code_fields, value_warnings
@@ -31,6 +33,9 @@ class LinkTask:
 
     Attributes
     ----------
+    options : LinkOptions
+        The options of the call.
+    labels : PairLabels
     linkage : Linkage
     scored : list of CodedField
         The fields that are scored.
@@ -51,6 +56,8 @@ class LinkTask:
         Of the scored fields.
     """
 
+    options: LinkOptions
+    labels: PairLabels
     linkage: Linkage
     scored: list[CodedField]
     held_out: CodedField | None
@@ -61,6 +68,11 @@ class LinkTask:
     synonyms: Synonyms
     markers: dict[str, dict[str, tuple[int, ...]]]
     doubts: list[str]
+
+    @property
+    def assign(self) -> Assignment:
+        """How links are assigned at first."""
+        return self.options.assignment(self.linkage.single)
 
     @cached_property
     def comparers(self) -> list[FieldComparer]:
@@ -76,12 +88,13 @@ class LinkTask:
 
 def coded_task(tables: Sequence[RecordTable], options: LinkOptions) -> LinkTask:
     """Read the fields of the tables, and choose those that are scored."""
-    chosen, held_out = chosen_fields(tables, options)
-    tables, chosen = with_address_parts(tables, chosen)
+    labels = labels_of(options.labels, tables)
+    compared, held_out = chosen_fields(tables, options)
+    tables, compared = with_address_parts(tables, compared)
     columns = [name for table in tables for name in table.columns]
     missing = MissingValues.of(options.missing, columns)
     threads = thread_count(options.threads)
-    fields = code_fields(tables, chosen, missing, threads)
+    fields = code_fields(tables, compared, missing, threads)
     held_out_fields = [code_field(field, tables, missing) for field in held_out]
     doubts = value_warnings([*fields, *held_out_fields], names_of(tables))
     coded = {field.field.name: field for field in fields}
@@ -103,6 +116,8 @@ def coded_task(tables: Sequence[RecordTable], options: LinkOptions) -> LinkTask:
     if dependent:
         edges = shared_content(scored, seed)
     return LinkTask(
+        options,
+        labels,
         linkage,
         scored,
         next(iter(held_out_fields), None),
@@ -140,9 +155,9 @@ def chosen_fields(
     held_out: list[Field] = []
     if options.held_out is not None:
         held_out = checked_fields([options.held_out])
-    chosen = shared_fields(tables)
+    compared = shared_fields(tables)
     if options.fields is not None:
-        chosen = checked_fields(options.fields)
+        compared = checked_fields(options.fields)
     if any(field.kind == "address" for field in held_out):
         raise ValueError(
             "an address is compared by its parts, so it cannot be held out; hold out another column"
@@ -151,12 +166,12 @@ def chosen_fields(
         if name not in tables[-1].columns:
             tables[0].column(name)
     left_out = {*options.ignore, *(field.name for field in held_out)}
-    chosen = [field for field in chosen if field.name not in left_out]
-    for field in [*chosen, *held_out]:
+    compared = [field for field in compared if field.name not in left_out]
+    for field in [*compared, *held_out]:
         field_columns(field, tables)
-    if not chosen:
+    if not compared:
         raise ValueError(no_field_text(tables))
-    return chosen, held_out
+    return compared, held_out
 
 
 def shared_fields(tables: Sequence[RecordTable]) -> list[Field]:

@@ -97,11 +97,11 @@ class ChosenLinks:
 
 
 def links_of(
-    scored: CandidateScores, options: LinkOptions, labels: PairLabels = NO_LABELS
+    scored: CandidateScores, assign: Assignment, labels: PairLabels = NO_LABELS
 ) -> ChosenLinks:
     """Choose links that score enough and agree with the marks, and group records of one table."""
     linkage = scored.linkage
-    links = links_above(scored, options.assignment(linkage.single), labels)
+    links = links_above(scored, assign, labels)
     if not linkage.single:
         return links
     clusters = grouped(links, scored)

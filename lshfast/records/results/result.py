@@ -138,7 +138,7 @@ class LinkResult(Linked, Shown):
         return self.summary.clusters.labels
 
     def explain(self, link: int) -> str:
-        """Return one link as lines of text: both values of each field, how they compare, its score."""
+        """Return one link as lines of text: both values of each field, and how they compare."""
         if not -len(self) <= link < len(self):
             raise IndexError(
                 f"link must be in {-len(self)}..{len(self) - 1}, not {link}"
@@ -336,7 +336,7 @@ class LinkResult(Linked, Shown):
         return RunView(self, self._scored)
 
     def overview(self, width: int = 80) -> str:
-        """Return the links in a few sentences, other thresholds, and the most doubtful pairs, as text.
+        """Return the links in sentences, other thresholds, and the most doubtful pairs, as text.
 
         Parameters
         ----------
