@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from lshfast._common.progress import Progress
-from lshfast._common.visible import printable
 from lshfast._engine.columns import Column, ShingledTexts
 from lshfast._engine.common_shingles import ignoring_common
 from lshfast._engine.frame import Job
