@@ -70,7 +70,7 @@ def _wanted(
 ) -> Arrays:
     """Return what the group task has found for a shard."""
     with TaskFile(plan, "group", 0) as file:
-        arrays = file.only(shard)
+        arrays = file.joined(shard)
         rows_of_shard = arrays["rows"] - first_row
         sampled = arrays["sampled"] - first_row
         columns = ["rows", "parts", "chosen", "read", *plan.ranks]

@@ -19,6 +19,7 @@ from lshfast._engine.inputs import faults_of, text_batches
 from lshfast._engine.marks import WIDTH, MarkedRows, RowMarks
 from lshfast._engine.sketching import sketched
 from lshfast._io import Corpus, Reject
+from lshfast.join.external.records import sorting_bytes
 from lshfast.join.external.run_file import BLOCK_RECORDS, RECORD_BYTES
 from lshfast.join.external.sorted_runs import SortedRuns
 from lshfast.kernels import runs as kernels
@@ -211,15 +212,14 @@ def key_bounds(tasks: int) -> UInt64Array:
 
 
 @contextmanager
-def sorted_runs(plan: StagePlan) -> Iterator[SortedRuns]:
+def sorted_runs(plan: StagePlan, words: int = 2) -> Iterator[SortedRuns]:
     """Yield the room to sort records; above half of a task's memory they go to temporary files."""
-    records = max(
-        BLOCK_RECORDS, obtainable(plan.budget.work(0) // 2) // (2 * RECORD_BYTES)
-    )
+    of_record = 2 * RECORD_BYTES * words // 2 + sorting_bytes(words)
+    records = max(BLOCK_RECORDS, obtainable(plan.budget.work(0) // 2) // of_record)
     with tempfile.TemporaryDirectory(
         prefix="lshfast-", ignore_cleanup_errors=True
     ) as folder:
-        buffer, scratch = np.empty((2, records, 2), np.uint64)
+        buffer, scratch = np.empty((2, records, words), np.uint64)
         with SortedRuns(folder, "records", buffer, scratch) as runs:
             del buffer, scratch
             yield runs

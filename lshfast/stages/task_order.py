@@ -9,7 +9,8 @@ from lshfast._common.visible import printable
 from lshfast.stages.applying import apply
 from lshfast.stages.collecting import collect
 from lshfast.stages.counting import count, recount
-from lshfast.stages.joining import group, join
+from lshfast.stages.grouping import group
+from lshfast.stages.joining import join
 from lshfast.stages.sketching import band, sketch
 from lshfast.stages.stage_index import data_file, has_index, write_index
 from lshfast.stages.stage_plan import StagePlan

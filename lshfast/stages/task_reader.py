@@ -145,6 +145,16 @@ class TaskFile:
             raise self.fault(f"it has {len(ranges)} ranges of number {number}, not one")
         return ranges[0]
 
+    def joined(self, number: int) -> Arrays:
+        """Return the columns of all ranges of this number, of which there must be one."""
+        ranges = list(self.ranges(number))
+        if not ranges:
+            raise self.fault(f"it has no range of number {number}")
+        return {
+            name: np.concatenate([arrays[name] for arrays in ranges])
+            for name in self._columns
+        }
+
     def ranges(self, number: int) -> Iterator[Arrays]:
         """Yield the columns of each range of this number."""
         for place in range(*self._places(number, number + 1)):

@@ -23,6 +23,7 @@ from lshfast._engine.kinds.kind import Request
 from lshfast._engine.pairs.listed import listed, renumbered
 from lshfast._engine.pairs.similar import SimilarPairs
 from lshfast._engine.parts.pair_runs import PairRuns
+from lshfast._engine.parts.part_numbers import PartNumbers
 from lshfast._engine.parts.spool import StoredSignatures
 from lshfast._engine.plan import Keep, Plan
 from lshfast._engine.run import PartRun, run_part
@@ -60,20 +61,12 @@ def divide(labels: Int64Array, costs: Int64Array, most: int) -> npt.NDArray[np.i
     size = np.bincount(labels)
     total = np.bincount(labels, weights=costs)
     first = np.flatnonzero(size > 1)  # the labels of components of several rows
-    cost = total[first]
+    cost = total[first].astype(np.int64)
     del total
-    is_large = cost > most / 2
-    shared = np.where(is_large, 0.0, cost)
-    # The costs of the others are divided at multiples of most / 2, so two neighbours never exceed
-    # `most`.
-    number = (
-        (np.cumsum(shared, dtype=np.float64) - shared) // max(most / 2, 1)
-    ).astype(np.int64)
-    number[is_large] = (
-        number.max(initial=0) + 1 + np.arange(int(is_large.sum()), dtype=np.int64)
-    )
+    numbers = PartNumbers(most)
+    part_of_component = numbers.final(numbers.of(cost))
     part_of_label = np.full(len(size), NO_PART, np.int32)
-    part_of_label[first] = np.unique(number, return_inverse=True)[1].reshape(-1)
+    part_of_label[first] = part_of_component
     return part_of_label[labels]
 
 

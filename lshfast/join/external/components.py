@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from lshfast._common.growing import GrowingArray
 from lshfast._common.rows import parts_of_rows
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.join.external.bucket_runs import BucketRuns
@@ -56,8 +55,8 @@ def components_of_runs(runs: BucketRuns, memory: int) -> Int64Array:
 
 def components_of_links(
     pairs: Iterable[tuple[Int64Array, Int64Array]], rows: int, memory: int
-) -> tuple[Int64Array, Int64Array]:
-    """Return the rows that occur in links, ascending, and the label of each.
+) -> Iterator[tuple[Int64Array, Int64Array]]:
+    """Yield the rows that occur in links, ascending, and the label of each.
 
     The label is the smallest row of the component.
 
@@ -72,16 +71,12 @@ def components_of_links(
         linked_rows = np.flatnonzero(
             np.bincount(smallest_rows, minlength=1)[smallest_rows] > 1
         )
-        return linked_rows, smallest_rows[linked_rows]
-    members = GrowingArray(np.int64)
-    labels = GrowingArray(np.int64)
+        yield linked_rows, smallest_rows[linked_rows]
+        return
     with tempfile.TemporaryDirectory(
         prefix="lshfast-", ignore_cleanup_errors=True
     ) as folder:
-        for nodes, of_nodes in contract_links(pairs, folder, "links", memory):
-            members.extend(nodes)
-            labels.extend(of_nodes)
-    return members.finished(), labels.finished()
+        yield from contract_links(pairs, folder, "links", memory)
 
 
 def components_of_ends(

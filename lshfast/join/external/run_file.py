@@ -2,9 +2,10 @@
 
 A header of 48 bytes, little-endian: the magic number (8 bytes); the version and the records of a
 block (uint32 each); the number of records, the stamp, the checksum of the table and the checksum of
-the header before it (uint64 each). Then the records (two uint64 each, sorted) and the table: the
-checksum of each block of records (uint64). Checksums are by `lshfast.kernels.checksum`. The
-header is written last, so a file that was not written to its end has none.
+the header before it (uint64 each). Then the records (two uint64 each, or as many more as writer and
+reader agree on; sorted) and the table: the checksum of each block of records (uint64). Checksums
+are by `lshfast.kernels.checksum`. The header is written last, so a file that was not written to its
+end has none.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from lshfast._common.private_files import private
 from lshfast._common.rows import parts_of_rows
 from lshfast._common.types import UInt64Array
 from lshfast._common.visible import printable
-from lshfast.kernels import runs as kernels
+from lshfast.join.external.records import WORD_BYTES, Words, are_sorted, words_of
 from lshfast.kernels.checksum import checksum
 
 _HEAD = Header(
@@ -34,17 +35,21 @@ BLOCK_RECORDS = 4096
 MOST_RECORDS = 2**56
 
 
-def write_run(path: str, batches: Iterable[UInt64Array], stamp: int = 0) -> int:
+def write_run(
+    path: str, batches: Iterable[UInt64Array], stamp: int = 0, words: int = 2
+) -> int:
     """Write batches of sorted records to a new file, and return the number of records.
 
     Parameters
     ----------
     path : str
         No file of this name may exist. If anything raises, the file is removed.
-    batches : iterable of ndarray of uint64, shape (m, 2)
+    batches : iterable of ndarray of uint64, shape (m, words)
         Their concatenation is sorted.
     stamp : int, default 0
         In 0..2**64 - 1. A reader refuses a file with another stamp.
+    words : int, default 2
+        At least 2.
 
     Raises
     ------
@@ -54,7 +59,7 @@ def write_run(path: str, batches: Iterable[UInt64Array], stamp: int = 0) -> int:
     try:
         with open(path, "xb", buffering=0, opener=private) as file:
             try:
-                return _write(file, batches, stamp)
+                return _write(file, batches, stamp, words)
             except BaseException:
                 with suppress(OSError):
                     os.unlink(path)
@@ -65,10 +70,12 @@ def write_run(path: str, batches: Iterable[UInt64Array], stamp: int = 0) -> int:
         raise OSError(error.errno, error.strerror, printable(path)) from error
 
 
-def _write(file: BinaryIO, batches: Iterable[UInt64Array], stamp: int) -> int:
+def _write(
+    file: BinaryIO, batches: Iterable[UInt64Array], stamp: int, words: int
+) -> int:
     sums: list[int] = []
     # The block that is not complete yet.
-    open_block = np.empty((BLOCK_RECORDS, 2), "<u8")
+    open_block = np.empty((BLOCK_RECORDS, words), "<u8")
     count = 0
     write_all(file, bytes(HEADER_BYTES))
     for batch in batches:
@@ -111,6 +118,8 @@ class RunReader:
     path : str
     stamp : int, default 0
         The stamp that the file must have.
+    words : int, default 2
+        The words of each record.
 
     Attributes
     ----------
@@ -124,8 +133,9 @@ class RunReader:
         for a block.
     """
 
-    def __init__(self, path: str, stamp: int = 0) -> None:
+    def __init__(self, path: str, stamp: int = 0, words: int = 2) -> None:
         self.path = path
+        self._record_bytes = WORD_BYTES * words
         self._file = open(path, "rb", buffering=0, opener=private)  # noqa: SIM115
         try:
             self._sums = self._checked(stamp)
@@ -133,7 +143,7 @@ class RunReader:
             self._file.close()
             raise
         self._block = 0
-        self._last: tuple[int, int] | None = None
+        self._last: Words | None = None
 
     def __enter__(self) -> RunReader:
         return self
@@ -156,12 +166,12 @@ class RunReader:
         if own_stamp != stamp:
             raise self._fault("it belongs to another run")
         blocks = -(-count // BLOCK_RECORDS)
-        nbytes = HEADER_BYTES + RECORD_BYTES * count + 8 * blocks
+        nbytes = HEADER_BYTES + self._record_bytes * count + 8 * blocks
         size = os.fstat(self._file.fileno()).st_size
         if size != nbytes:
             raise self._fault(f"it has {size} bytes, not {nbytes}")
         table = np.empty(blocks, "<u8")
-        self._file.seek(HEADER_BYTES + RECORD_BYTES * count)
+        self._file.seek(HEADER_BYTES + self._record_bytes * count)
         self._fill(table)
         if checksum(table) != own_sum:
             raise self._fault("table: damaged")
@@ -183,7 +193,7 @@ class RunReader:
     def read(self, out: UInt64Array) -> int:
         """Read as many blocks as fit into `out`; return the number of records, 0 at the end.
 
-        `out` is uint64 (m, 2), contiguous.
+        `out` is uint64 (m, words), contiguous.
         """
         count = min(self.left, len(out) // BLOCK_RECORDS * BLOCK_RECORDS)
         if count == 0 and self.left and self.left <= len(out):
@@ -197,12 +207,11 @@ class RunReader:
         if records.dtype.newbyteorder("<") != records.dtype:
             records.byteswap(inplace=True)
         if count:
-            first = records[0, 0], records[0, 1]
-            follows = self._last is None or first >= self._last
-            if not follows or not kernels.are_sorted(records):
+            follows = self._last is None or words_of(records, 0) >= self._last
+            if not follows or not are_sorted(records):
                 raise self._fault(
                     f"block {self._block - 1}: its records are not sorted"
                 )
-            self._last = records[-1, 0], records[-1, 1]
+            self._last = words_of(records, -1)
             self.left -= count
         return count

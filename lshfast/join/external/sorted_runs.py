@@ -14,13 +14,20 @@ from contextlib import ExitStack, suppress
 import numpy as np
 
 from lshfast._common.types import UInt64Array
+from lshfast.join.external.records import (
+    WORD_BYTES,
+    Words,
+    count_until,
+    sort_records,
+    sorting_bytes,
+    words_of,
+)
 from lshfast.join.external.run_file import (
     BLOCK_RECORDS,
     RECORD_BYTES,
     RunReader,
     write_run,
 )
-from lshfast.kernels import runs as kernels
 
 # Arrays of the size of the input buffers that a merge takes: the buffers, what a round takes from
 # them, and the space to sort it.
@@ -43,9 +50,9 @@ class SortedRuns:
     folder : str
         An existing folder, in which no other files have names that begin with `name`.
     name : str
-    buffer, scratch : ndarray of uint64, shape (m, 2)
-        The memory for records, and the memory for sorting them; the latter may be shared with
-        others that are used at other times.
+    buffer, scratch : ndarray of uint64, shape (m, words)
+        The memory for records of 2 or more words, and the memory for sorting them; the latter may
+        be shared with others that are used at other times.
     stamp : int, default 0
         In 0..2**64 - 1, written to the files.
 
@@ -86,6 +93,7 @@ class SortedRuns:
         self._folder = folder
         self._name = name
         self._stamp = stamp
+        self._words = buffer.shape[1]
         self._buffer: UInt64Array | None = buffer
         self._scratch = scratch
         self._filled = 0
@@ -120,7 +128,7 @@ class SortedRuns:
         self._filled += count
 
     def add(self, records: UInt64Array) -> None:
-        """Add records, uint64 (m, 2), in any order."""
+        """Add records, uint64 (m, words), in any order."""
         while len(records):
             room = self.room()
             part = records[: len(room)]
@@ -152,7 +160,7 @@ class SortedRuns:
     def _sorted(self) -> UInt64Array:
         assert self._buffer is not None
         records = self._buffer[: self._filled]
-        kernels.sort_records(records, self._scratch)
+        sort_records(records, self._scratch)
         return records
 
     def _write(self, batches: Iterator[UInt64Array]) -> None:
@@ -160,7 +168,8 @@ class SortedRuns:
         self._files += 1
         self._paths.append(path)
         try:
-            self.written += RECORD_BYTES * write_run(path, batches, self._stamp)
+            count = write_run(path, batches, self._stamp, self._words)
+            self.written += WORD_BYTES * self._words * count
         except BaseException:
             self._paths.remove(path)  # it was not written
             raise
@@ -180,37 +189,42 @@ class SortedRuns:
             return
         if self._buffer is not None:
             self.release()
-        fan_in = most_files(memory)
+        fan_in = most_files(memory, self._words)
         while len(self._paths) > fan_in:
             merged_paths = self._paths[: min(fan_in, len(self._paths) - fan_in + 1)]
-            self._write(merge_runs(merged_paths, memory, self._stamp))
+            self._write(merge_runs(merged_paths, memory, self._stamp, self._words))
             for path in merged_paths:
                 os.unlink(path)
                 self._paths.remove(path)
-        yield from merge_runs(self._paths, memory, self._stamp)
+        yield from merge_runs(self._paths, memory, self._stamp, self._words)
 
 
-def most_files(memory: int) -> int:
+def _blocks_in(memory: int, words: int) -> int:
+    """Return the number of blocks that can be merged at once in this memory."""
+    of_record = MERGE_ARRAYS * WORD_BYTES * words + sorting_bytes(words)
+    return memory // (of_record * BLOCK_RECORDS)
+
+
+def most_files(memory: int, words: int = 2) -> int:
     """Return the number of files that can be merged at once in this memory."""
-    return min(
-        MOST_FILES, max(2, memory // (MERGE_ARRAYS * RECORD_BYTES * BLOCK_RECORDS))
-    )
+    return min(MOST_FILES, max(2, _blocks_in(memory, words)))
 
 
 def merge_runs(
-    paths: Sequence[str], memory: int, stamp: int = 0
+    paths: Sequence[str], memory: int, stamp: int = 0, words: int = 2
 ) -> Iterator[UInt64Array]:
     """Yield the records of sorted files in order, in arrays that are valid until the next one.
 
-    There may be at most `most_files(memory)` files.
+    There may be at most `most_files(memory, words)` files.
     """
-    blocks = memory // (MERGE_ARRAYS * RECORD_BYTES * BLOCK_RECORDS * len(paths))
-    share = max(1, blocks) * BLOCK_RECORDS
+    share = max(1, _blocks_in(memory, words) // len(paths)) * BLOCK_RECORDS
     with ExitStack() as stack:
         inputs = [
-            _Input(stack.enter_context(RunReader(path, stamp)), share) for path in paths
+            _Input(stack.enter_context(RunReader(path, stamp, words)), share, words)
+            for path in paths
         ]
-        work = np.empty((2, sum(len(source.buffer) for source in inputs), 2), np.uint64)
+        room = sum(len(source.buffer) for source in inputs)
+        work = np.empty((2, room, words), np.uint64)
         while True:
             inputs = [source for source in inputs if source.fill()]
             if not inputs:
@@ -225,24 +239,24 @@ def merge_runs(
                 work[0, at : at + len(records)] = records
                 at += len(records)
             if len(inputs) > 1:
-                kernels.sort_records(work[0, :at], work[1])
+                sort_records(work[0, :at], work[1])
             yield work[0, :at]
 
 
 class _Input:
     """A file of a merge: its records from `start` to `stop` are in the buffer."""
 
-    def __init__(self, reader: RunReader, share: int) -> None:
+    def __init__(self, reader: RunReader, share: int, words: int) -> None:
         self.reader = reader
         whole_blocks = -(-reader.left // BLOCK_RECORDS) * BLOCK_RECORDS
-        self.buffer = np.empty((min(share, whole_blocks), 2), np.uint64)
+        self.buffer = np.empty((min(share, whole_blocks), words), np.uint64)
         self.start = 0
         self.stop = 0
 
     @property
-    def last(self) -> tuple[int, int]:
+    def last(self) -> Words:
         """The last record in the buffer."""
-        return self.buffer[self.stop - 1, 0], self.buffer[self.stop - 1, 1]
+        return words_of(self.buffer, self.stop - 1)
 
     def fill(self) -> bool:
         """Read records if at least half of the buffer is free; return whether there are any."""
@@ -258,10 +272,10 @@ class _Input:
                 self.stop += got
         return self.start < self.stop
 
-    def taken(self, last: tuple[int, int] | None) -> UInt64Array:
+    def taken(self, last: Words | None) -> UInt64Array:
         """Take the records that do not come after `last`; all of them if it is None."""
         count = self.stop - self.start
         if last is not None:
-            count = kernels.count_until(self.buffer[self.start : self.stop], *last)
+            count = count_until(self.buffer[self.start : self.stop], last)
         self.start += count
         return self.buffer[self.start - count : self.start]
