@@ -44,8 +44,9 @@ from lshfast.stages.value_counts import add_totals
 KEY_BYTES = 200
 
 # The words of a row that is sorted by component. The rows with equal bytes of a component follow
-# each other, the preferred one first. Their first hash is enough for that order: if it is also that
-# of another text, copies are compared that need not be.
+# each other, the preferred one first. Their first hash is enough for that order: if another text
+# has it, copies are compared that need not be. The first word is the label of the component and, in
+# the bits that this leaves, the beginning of the hash, so that few first words are equal.
 LABEL = 0
 FIRST_HASH = 1
 PREFERENCE = 2
@@ -96,7 +97,13 @@ def group(plan: StagePlan, task: int) -> None:
         with sorted_runs(plan, COMPONENT_WORDS) as by_component:
             _add_rows(plan, first_row, labels, preferences, by_component)
             batches = by_component.merged(plan.budget.work(0) // 2)
-            totals = _add_components(batches, plan.budget.row_bytes, components, rows)
+            totals = _add_components(
+                batches,
+                _label_bits(first_row),
+                plan.budget.row_bytes,
+                components,
+                rows,
+            )
         memory = plan.budget.work(0, totals.longest)
         numbers = PartNumbers(min(memory, -(-totals.cost // plan.tasks)))
         with sorted_runs(plan, ROW_WORDS) as by_row:
@@ -146,6 +153,7 @@ def _add_rows(
 ) -> None:
     """Add the rows that have labels, with the marks of their texts."""
     reader = labels.reader()
+    label_bits = _label_bits(first_row)
     for shard in range(plan.shards):
         for row, portion, _ in rows_of_sketch(plan, shard):
             begin = int(first_row[shard]) + row
@@ -154,7 +162,8 @@ def _add_rows(
                 numbers = members[:, 0].view(np.int64)
                 words = portion.words[numbers - begin]
                 records = np.empty((len(members), COMPONENT_WORDS), np.uint64)
-                records[:, LABEL] = members[:, 1]
+                records[:, LABEL] = members[:, 1] << np.uint64(64 - label_bits)
+                records[:, LABEL] |= words[:, 1] >> np.uint64(label_bits)
                 records[:, FIRST_HASH] = words[:, 1]
                 records[:, PREFERENCE] = preferences.of(shard, numbers)
                 records[:, ROW] = members[:, 0]
@@ -163,8 +172,14 @@ def _add_rows(
                 by_component.add(records)
 
 
+def _label_bits(first_row: Int64Array) -> int:
+    """Return the bits of the number of a row."""
+    return max(1, int(first_row[-1]).bit_length())
+
+
 def _add_components(
     batches: Iterable[UInt64Array],
+    label_bits: int,
     row_bytes: int,
     components: RecordSpool,
     rows: RecordSpool,
@@ -175,6 +190,8 @@ def _add_components(
     ----------
     batches : iterable of ndarray of uint64, shape (m, COMPONENT_WORDS)
         Sorted.
+    label_bits : int
+        The bits of a label.
     row_bytes : int
         What a row takes in its part beside its text.
     components : RecordSpool
@@ -191,7 +208,8 @@ def _add_components(
         begins_text = run_begins(
             *(records[:, word] for word in (LABEL, FIRST_HASH, SECOND_HASH, LENGTH))
         )
-        begins_component = run_begins(records[:, LABEL])[len(last_record) :]
+        labels = records[:, LABEL] >> np.uint64(64 - label_bits)
+        begins_component = run_begins(labels)[len(last_record) :]
         chosen_of_texts = records[begins_text, ROW]
         chosen_of_texts[: len(last_chosen)] = last_chosen
         chosen = chosen_of_texts[np.cumsum(begins_text) - 1][len(last_record) :]
@@ -233,10 +251,13 @@ class _ComponentCosts:
         of_components[:, :1] = self._open
         rows, texts, nbytes, longest = of_components
         text_bytes = np.where(is_text, lengths, 0)
-        np.add.at(rows, component, 1)
-        np.add.at(texts, component, is_text)
-        np.add.at(nbytes, component, text_bytes)
-        np.maximum.at(longest, component, text_bytes)
+        starts = np.flatnonzero(run_begins(component))
+        numbers = component[starts]
+        rows[numbers] += np.diff(starts, append=len(component))
+        texts[numbers] += np.add.reduceat(is_text, starts, dtype=np.int64)
+        nbytes[numbers] += np.add.reduceat(text_bytes, starts)
+        of_portion = np.maximum.reduceat(text_bytes, starts)
+        longest[numbers] = np.maximum(longest[numbers], of_portion)
         self._close(of_components[:, :-1])
         self._open = of_components[:, -1:]
 

@@ -31,7 +31,8 @@ class RecordSpool:
     def add(self, *columns: AnyArray) -> None:
         """Add records, given an array of numbers of 64 bits for each word."""
         words = [column.view(np.uint64) for column in columns]
-        self._file.write(np.stack(words, axis=1).tobytes())
+        records = np.stack(words, axis=1)
+        self._file.write(records.data.cast("B") if records.size else b"")
 
     def pieces(self) -> Iterator[UInt64Array]:
         """Yield all records, (m, words) in each piece; nothing may be added after this."""

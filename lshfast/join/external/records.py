@@ -1,7 +1,8 @@
 """Records of two or more words, ordered by all of their words: sorting, and searching.
 
-Kernels do it for records of two words. Wider ones are ordered by their first two words, one at a
-time with the same kernel (112 ns a record), and by all words where these are equal.
+Kernels do it for records of two words. Wider ones are ordered by their first word with the same
+kernel, and by each further word where those before it are equal. So they are sorted fast if most
+first words are different.
 """
 
 from __future__ import annotations
@@ -19,11 +20,8 @@ Words: TypeAlias = tuple[int, ...]
 
 WORD_BYTES = 8
 
-# The words by which all wide records are ordered.
-LEADING_WORDS = 2
-
-# What the order of a wide record takes while it is computed: two pairs, and two places.
-ORDER_BYTES = 48
+# What the order of a wide record takes while it is computed: two pairs; or a pair, and places.
+ORDER_BYTES = 72
 
 
 def words_of(records: UInt64Array, place: int) -> Words:
@@ -42,28 +40,44 @@ def sort_records(records: UInt64Array, scratch: UInt64Array) -> None:
     if words == kernels.WORDS:
         kernels.sort_records(records, scratch)
         return
-    order = _order(records, LEADING_WORDS)
-    begins = run_begins(*(records[order, word] for word in range(LEADING_WORDS)))
-    tied = ~begins
-    tied[:-1] |= tied[1:]
-    places = np.flatnonzero(tied)
-    rows = order[places]
-    order[places] = rows[_order(records[rows], words)]
     ordered = scratch[: len(records)]
-    np.take(records, order, axis=0, out=ordered)
+    # Without "clip", numpy writes to a buffer first.
+    np.take(records, _order(records), axis=0, out=ordered, mode="clip")
     records[:] = ordered
 
 
-def _order(records: UInt64Array, words: int) -> Int64Array:
-    """Return the rows of records in the order of their first words."""
-    order = int64_range(len(records))
-    pairs = np.empty((2, len(records), kernels.WORDS), np.uint64)
-    for word in reversed(range(words)):
-        pairs[0, :, 0] = records[order, word]
-        pairs[0, :, 1] = int64_range(len(records))
-        kernels.sort_records(*pairs)
-        order = order[pairs[0, :, 1].view(np.int64)]
+def _order(records: UInt64Array) -> Int64Array:
+    """Return the rows of records in their order."""
+    order = _order_of_words(records[:, 0])
+    rows = order
+    places = int64_range(len(records))
+    begins = run_begins(records[order, 0])
+    for word in range(1, records.shape[1]):
+        # Only rows that are equal to others in all words so far are looked at.
+        tied = ~begins
+        tied[:-1] |= tied[1:]
+        places = places[tied]
+        rows = rows[tied]
+        begins = begins[tied]
+        column = records[rows, word]
+        if ((column[1:] < column[:-1]) & ~begins[1:]).any():
+            by_column = _order_of_words(column)
+            run = np.cumsum(begins, dtype=np.uint64)[by_column]
+            by_run = by_column[_order_of_words(run)]
+            rows = rows[by_run]
+            column = column[by_run]
+            order[places] = rows
+        begins |= run_begins(column)
     return order
+
+
+def _order_of_words(words: UInt64Array) -> Int64Array:
+    """Return the stable order of words."""
+    pairs = np.empty((2, len(words), kernels.WORDS), np.uint64)
+    pairs[0, :, 0] = words
+    pairs[0, :, 1] = int64_range(len(words))
+    kernels.sort_records(*pairs)
+    return pairs[0, :, 1].astype(np.int64)
 
 
 def are_sorted(records: UInt64Array) -> bool:
