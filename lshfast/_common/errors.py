@@ -64,6 +64,10 @@ class DataError(ValueError):
         self.reason = " ".join(readable.split())
         self._rows = rows
 
+    def with_reason(self, reason: str) -> DataError:
+        """Return an error at the same place with another reason."""
+        return DataError(self.path, self.line, reason, self._rows)
+
     def __str__(self) -> str:
         place = ""
         if self.line is not None:

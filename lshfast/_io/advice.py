@@ -54,7 +54,7 @@ def advising(file: File) -> Iterator[None]:
             advice = option_for(reason)
         if not advice:
             raise
-        raise file.fault(error.line, f"{reason}; {advice}") from error
+        raise error.with_reason(f"{reason}; {advice}") from error
 
 
 def _content(file: File, error: DataError) -> str:

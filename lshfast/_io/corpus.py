@@ -211,8 +211,11 @@ class Corpus:
         Bad rows that were skipped (``on_error="skip"``).
     complete : bool
         Whether `batches` has reached the end of the inputs.
+    lines_of_last_file : int
+        The lines of the last file that `batches` has read; 0 for files without lines.
     """
 
+    lines_of_last_file: int
     layout: Layout
     files: list[File]
     total_bytes: int
@@ -269,6 +272,7 @@ class Corpus:
         self.complete = False
         self.rejected = []
         self._lines = array("q")
+        self.lines_of_last_file = 0
         self._first: list[int] = []  # by file: the number of its first row
         self._keys = RowKeys(self.layout, self.place, self._folder)
         self._row_types: RowTypes | None = None
@@ -345,11 +349,13 @@ class Corpus:
     def place(self, row: int) -> tuple[str, int | None]:
         """Return a row's file and its line or Parquet row, from 1 (None for a file of one text)."""
         file = self._file(row)
-        return file.name, None if file.format == "text" else self._lines[row]
+        if file.format == "text":
+            return file.name, None
+        return file.name, file.line_in_file(self._lines[row])
 
     def fault(self, row: int, reason: str) -> DataError:
         """Return an error that names a row."""
-        return self._file(row).fault(self.place(row)[1], reason)
+        return DataError(*self.place(row), reason, self._file(row).columnar)
 
     def key(self, row: int) -> str | int:
         """Return the key of a row: its id, else ``PATH:LINE``, or PATH for a file of one text."""
@@ -438,9 +444,10 @@ class Corpus:
 
     def _blocks(self, file: File) -> Iterator[Block]:
         try:
-            yield from READERS[file.format].blocks(
+            count = yield from READERS[file.format].blocks(
                 replace(file, types=self.types) if file.delimited else file
             )
+            self.lines_of_last_file = count or 0
         except MemoryError as error:
             if str(error).startswith(file.name):
                 raise
@@ -620,7 +627,10 @@ class Corpus:
         if REJECTS in paths:
             self.rejected = RejectFile(paths[REJECTS], values["rejected"])
         else:
-            self.rejected = [Reject(*reject) for reject in values["rejected"] or ()]
+            before = {file.name: file.lines_before or 0 for file in self.files}
+            self.rejected = [
+                Reject(*reject).moved(before) for reject in values["rejected"] or ()
+            ]
 
         def column(name: str, file: str) -> Any:
             if name in values:

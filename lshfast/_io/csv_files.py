@@ -14,7 +14,7 @@ import io
 import sys
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import chain
 from operator import itemgetter
 from typing import Any, TypeAlias
@@ -49,7 +49,7 @@ _UNCLOSED = "is a quote in it never closed?"
 _PIECE = 1 << 16
 
 
-def blocks(file: File) -> Iterator[Block]:
+def blocks(file: File) -> Generator[Block, None, None]:
     """Read a file in blocks: pass one."""
     layout = file.layout
     keyed = bool(layout.recorded)

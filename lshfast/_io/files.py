@@ -22,7 +22,7 @@ from lshfast._common.types import Int64Array, PathLike
 from lshfast._common.visible import cut_off
 from lshfast._io.cells import CellType
 from lshfast._io.encodings import checked_encoding
-from lshfast._io.sources import RemoteFile, Source
+from lshfast._io.sources import ByteRange, RemoteFile, Source
 
 Paths: TypeAlias = PathLike | Iterable[PathLike]
 Rows: TypeAlias = Int64Array
@@ -82,6 +82,12 @@ class Reject(NamedTuple):
     path: str
     line: int | None
     reason: str
+
+    def moved(self, lines_before: Mapping[str, int]) -> Reject:
+        """Return the row with its line in the file, given the lines before what was read of it."""
+        if self.line is None:
+            return self
+        return self._replace(line=lines_before.get(self.path, 0) + self.line)
 
     @classmethod
     def of(cls, fault: DataError, on_error: OnError) -> Reject:
@@ -184,15 +190,37 @@ class File:
     beside: Mapping[str, int] = field(
         default_factory=dict, compare=False
     )  # see `left_out_of`
+    # The row groups of Parquet that are read; None for all.
+    row_groups: tuple[int, int] | None = None
+    # The lines before those of a range of bytes; None if they are not known yet.
+    lines_before: int | None = 0
 
     @property
     def location(self) -> str:
         """The path, or the URL of a file of another file system."""
-        return self.source.url if isinstance(self.source, RemoteFile) else self.path
+        source = (
+            self.source.whole if isinstance(self.source, ByteRange) else self.source
+        )
+        return source.url if isinstance(source, RemoteFile) else self.path
 
     def fault(self, line: int | None, reason: str) -> DataError:
-        """Return an error that names this file."""
+        """Return an error that names this file, and a line of what is read of it.
+
+        Where bad rows are skipped, and the lines before a range of bytes are not known yet, the
+        line is counted from its beginning; `Corpus.restore` adds those before it.
+        """
+        is_later_known = self.layout.on_error == "skip" and self.lines_before is None
+        if line is not None and not is_later_known:
+            line = self.line_in_file(line)
         return DataError(self.name, line, reason, self.columnar)
+
+    def line_in_file(self, line: int) -> int:
+        """Return the number in the file of a line of what is read of it."""
+        before = self.lines_before
+        if before is None:
+            assert isinstance(self.source, ByteRange)
+            before = self.source.lines_before
+        return before + line
 
     def changed(self) -> DataError:
         """Return the error for a file whose content is not the one that was listed or read."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 from lshfast._io.encodings import decode_whole
 from lshfast._io.files import Block, File, Rows, long_row
@@ -22,7 +22,7 @@ def record(file: File, text: str) -> dict[str, str]:
     return {"path": file.name, file.layout.column: text}
 
 
-def blocks(file: File) -> Iterator[Block]:
+def blocks(file: File) -> Generator[Block, None, None]:
     """Read a text: pass one."""
     block = Block([""], [1], 0, file.size, {}, [file.name], [None], [None])
     try:

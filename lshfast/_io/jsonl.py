@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, cast
@@ -53,8 +53,8 @@ _PIECE = 1 << 16  # bytes of these rows that are read at a time
 _TYPES = {int: "int64", float: "double", bool: "bool"}
 
 
-def blocks(file: File) -> Iterator[Block]:
-    """Read a file in blocks: pass one."""
+def blocks(file: File) -> Generator[Block, None, int]:
+    """Read a file in blocks: pass one. Returns the number of lines."""
     layout = file.layout
     line = 0
     lines = Lines(file, file.layout.batch_bytes)
@@ -83,6 +83,7 @@ def blocks(file: File) -> Iterator[Block]:
                 )
             lines.count = line
             yield block
+    return line
 
 
 def _ranges(buffer: bytearray, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -21,7 +21,7 @@ from lshfast._io.files import (
 from lshfast._io.sources import LocalFile, Spool
 from lshfast.kernels.json import PADDING
 
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 _LEAST = 64  # bytes of a buffer
 
 
@@ -83,7 +83,7 @@ class Lines:
                 end = buffer.rfind(b"\n", searched, have) + 1 if got else have
                 searched = have
                 if end:
-                    start = 3 if not begun and buffer.startswith(_BOM) else 0
+                    start = 3 if not begun and buffer.startswith(BOM) else 0
                     begun = True
                     position = raw.tell()
                     self.base = position - have if in_place else None
@@ -157,7 +157,7 @@ def beginning(file: File, size: int) -> tuple[bytes, bool]:
         while got and have <= size:
             got = stream.readinto(memoryview(buffer)[have:])
             have += got
-    return bytes(buffer[: min(have, size)]).removeprefix(_BOM), have <= size
+    return bytes(buffer[: min(have, size)]).removeprefix(BOM), have <= size
 
 
 def too_long(file: File, line: int | None, hint: str = "") -> DataError:

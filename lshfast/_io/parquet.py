@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
@@ -21,7 +21,7 @@ from lshfast._io.sources import LocalFile
 from lshfast._io.views import selectable, without_views
 
 
-def blocks(file: File) -> Iterator[Block]:
+def blocks(file: File) -> Generator[Block, None, None]:
     """Read a file in blocks: pass one."""
     layout = file.layout
     names = [layout.column, *layout.recorded]
@@ -136,6 +136,16 @@ def schema_of(file: File) -> Any:
         return optional("pyarrow").schema(
             [without_views(field) for field in schema], schema.metadata
         )
+
+
+def bytes_of_row_groups(file: File) -> list[int]:
+    """Return the bytes that each row group of a Parquet file takes when it is decompressed."""
+    with _opened(file) as source:
+        metadata = source.metadata
+        return [
+            metadata.row_group(group).total_byte_size
+            for group in range(metadata.num_row_groups)
+        ]
 
 
 def column_types(file: File) -> Iterator[tuple[str, CellType]]:
@@ -268,7 +278,7 @@ def _record_batches(
 ) -> Iterator[tuple[int, Any, int]]:
     """Read batches of about `batch_bytes`: yield the first row from 1, the batch, the position.
 
-    With `wanted`, row groups without any of these rows are skipped.
+    With `numbers`, row groups without any of these rows are skipped.
     """
     with (
         _opened(file) as source,
@@ -276,11 +286,14 @@ def _record_batches(
     ):
         row = 1
         rows = max(1, source.metadata.num_rows)
-        for group in range(source.metadata.num_row_groups):
+        count = source.metadata.num_row_groups
+        first_group, end_group = file.row_groups or (0, count)
+        for group in range(min(end_group, count)):
             many = source.metadata.row_group(group).num_rows
-            if numbers is not None and not np.any(
+            is_skipped = numbers is not None and not np.any(
                 (numbers >= row) & (numbers < row + many)
-            ):
+            )
+            if is_skipped or group < first_group:
                 row += many
                 continue
             for batch in bounded_batches(

@@ -4,7 +4,7 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from typing import Any, Protocol
 
 from lshfast._common.arrow_columns import python_values
@@ -18,11 +18,12 @@ MOST_SHOWN = 100
 class Reader(Protocol):
     """How files of a format are read.
 
-    `blocks` is pass one. `again` and `texts_of` read rows by their numbers, in pass two. `columns`
-    are the names of the columns; none if a table is empty.
+    `blocks` is pass one, and returns the number of lines of a file of lines. `again` and `texts_of`
+    read rows by their numbers, in pass two. `columns` are the names of the columns; none if a table
+    is empty.
     """
 
-    def blocks(self, file: File) -> Iterator[Block]: ...
+    def blocks(self, file: File) -> Generator[Block, None, int | None]: ...
     def again(self, file: File, numbers: Rows) -> Iterator[tuple[Any, int]]: ...
     def texts_of(self, file: File, numbers: Rows) -> Iterator[tuple[Any, int]]: ...
     def columns(self, file: File) -> list[str]: ...

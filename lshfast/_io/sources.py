@@ -8,12 +8,16 @@ import re
 import threading
 import weakref
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 from lshfast._common.extras import optional
 from lshfast._common.visible import printable
+
+# Bytes whose lines are counted at a time.
+COUNTED_BYTES = 1 << 20
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::.*)?://")
 
@@ -77,6 +81,68 @@ class RemoteFile:
     def open(self) -> Any:
         with remote_errors():
             return _RemoteStream(self.system.open(self.path, "rb"))
+
+
+@dataclass(frozen=True)
+class ByteRange:
+    """The bytes from `start` to `stop` of another source, which has `size` bytes."""
+
+    whole: LocalFile | RemoteFile
+    start: int
+    stop: int
+    size: int
+
+    def state(self) -> tuple[int, object]:
+        size, version = self.whole.state()
+        # If the whole has another size, so has this.
+        return self.stop - self.start + size - self.size, version
+
+    def open(self) -> Any:
+        return _RangeStream(self.whole.open(), self.start, self.stop)
+
+    @cached_property
+    def lines_before(self) -> int:
+        """The number of lines before the range, which are read for it."""
+        stream = ByteRange(self.whole, 0, self.start, self.size).open()
+        with closing(stream):
+            pieces = iter(lambda: stream.read(COUNTED_BYTES), b"")
+            return sum(piece.count(b"\n") for piece in pieces)
+
+
+class _RangeStream(io.RawIOBase):
+    """A reader of some bytes of a stream; positions are those in the range."""
+
+    def __init__(self, stream: Any, start: int, stop: int) -> None:
+        self._stream = stream
+        self._start = start
+        self._size = stop - start
+        self._at = 0
+        stream.seek(start)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any, /) -> int:
+        room = memoryview(target).cast("B")[: max(0, self._size - self._at)]
+        count = int(self._stream.readinto(room)) if len(room) else 0
+        self._at += count
+        return count
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        self._at = max(0, offset + (0, self._at, self._size)[whence])
+        self._stream.seek(self._start + self._at)
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+        super().close()
 
 
 # What file systems of fsspec tell of a file that changes with its content: S3, Azure and HTTP have

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -38,15 +38,17 @@ class _TextLines(NamedTuple):
     position: int
 
 
-def blocks(file: File) -> Iterator[Block]:
-    """Read a file in blocks: pass one."""
+def blocks(file: File) -> Generator[Block, None, int]:
+    """Read a file in blocks: pass one. Returns the number of lines."""
     layout = file.layout
     for name in layout.recorded:
         column_index(file, columns(file), name)
     is_column = [
         name is not None for name in (layout.id_column, layout.order_column, layout.by)
     ]
+    line = 0
     for first, texts, bad, position in _parts(file):
+        line = first - 1 + len(texts)
         size = texts.nbytes + 8 * len(texts)
         block = Block(texts, range(first, first + len(texts)), size, position, bad)
         if layout.recorded:
@@ -55,6 +57,7 @@ def blocks(file: File) -> Iterator[Block]:
                 _strings(texts) if is_text else none for is_text in is_column
             )
         yield block
+    return line
 
 
 def again(file: File, numbers: Rows) -> Iterator[tuple[list[str], int]]:

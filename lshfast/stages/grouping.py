@@ -111,11 +111,13 @@ def group(plan: StagePlan, task: int) -> None:
             batches = by_row.merged(plan.budget.work(0) // 2)
             _write_rows(plan, first_row, batches, numbers, writer)
         add_totals(writer, plan)
-        of_files = [count for shard in of_shards for count in shard["rows_of_files"]]
+        of_parts = [count for shard in of_shards for count in shard["rows_of_files"]]
+        of_files = np.zeros(len(plan.content["files"]), np.int64)
+        np.add.at(of_files, plan.files_of_parts(), np.array(of_parts, np.int64))
         writer.figures = {
             "rows": int(first_row[-1]),
             "first_row": first_row.tolist(),
-            "first_of_files": [0, *np.cumsum(of_files, dtype=np.int64).tolist()],
+            "first_of_files": [0, *np.cumsum(of_files).tolist()],
             "ids": id_type,
             "bounds": _bounds(numbers.costs(), plan.tasks),
             "part_memory": memory,
@@ -129,8 +131,7 @@ def _links(
     counts = np.diff(first_row)
     for task in range(plan.tasks):
         with TaskFile(plan, "join", task) as file:
-            for part in file.ranges(0):
-                pairs = records_of(file, part["links"])
+            for pairs in _pieces(_pairs_of(file), PIECE_RECORDS):
                 shards = (pairs >> np.uint64(ROW_BITS)).astype(np.int64)
                 local = (pairs & np.uint64((1 << ROW_BITS) - 1)).astype(np.int64)
                 if (shards >= plan.shards).any() or (
@@ -142,6 +143,11 @@ def _links(
                     np.ascontiguousarray(numbers[:, 0]),
                     np.ascontiguousarray(numbers[:, 1]),
                 )
+
+
+def _pairs_of(file: TaskFile) -> Iterator[UInt64Array]:
+    """Yield the links in the file of a join task, (m, 2)."""
+    return (records_of(file, part["links"]) for part in file.ranges(0))
 
 
 def _add_rows(

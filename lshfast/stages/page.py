@@ -50,11 +50,12 @@ def write_page_of_run(plan: StagePlan, output: PageOutput, overwrite: bool) -> N
     FileExistsError
         If the file exists and `overwrite` is false.
     """
-    files = [
-        file
+    files_by_name = {
+        file.name: file
         for shard in range(plan.shards)
         for file in plan.corpus(shard, checked=False).files
-    ]
+    }
+    files = list(files_by_name.values())
     check_page_output(output, [file.location for file in files], overwrite)
     summary = status_of(plan).summary
     if summary is None:

@@ -6,7 +6,9 @@ import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import get_args
+from heapq import heapify, heapreplace
+from itertools import pairwise
+from typing import NamedTuple, get_args
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from lshfast._engine.inputs import Inputs, policy_of, state_of
 from lshfast._engine.plan import Plan
 from lshfast._engine.preference import check_keep_measure
 from lshfast._io import Output, OutputFormat, check_rows
+from lshfast._io.file_parts import FilePart, can_be_divided, divided
 from lshfast._io.files import File, file_format
 from lshfast._io.notes import left_out_of
 from lshfast._io.output import output_format
@@ -113,8 +116,7 @@ def make_stage_plan(
         order_column=order_column, added=added, output=output_format(rows)[0]
     )
     check_rows(corpus, rows, added)
-    sizes = [file.size for file in corpus.files]
-    bounds = _bounds(sizes, shards)
+    divided_files = _shards_of(corpus.files, shards)
     content = {
         "parameters": engine.described(),
         "threads": engine.threads,
@@ -127,8 +129,8 @@ def make_stage_plan(
             [_place(file), file.name, file.format, file.codec, state_of(file)]
             for file in corpus.files
         ],
-        "shards": bounds,
-        "tasks": len(bounds) - 1 if tasks is None else tasks,
+        "shards": divided_files,
+        "tasks": len(divided_files) if tasks is None else tasks,
         "keys": [draw_hash_numbers(), draw_hash_numbers()],
         "common": None if engine.ignore_common is None else draw_hash_numbers(),
         **({} if inputs.by is None else {"by": inputs.by}),
@@ -173,32 +175,99 @@ def _format_of(files: Sequence[File]) -> OutputFormat:
     return "jsonl"
 
 
-def _bounds(sizes: Sequence[int], shards: int | None) -> list[int]:
-    """Return the first file of each shard, and the number of files: shards of similar bytes."""
+def _shards_of(files: Sequence[File], shards: int | None) -> list[list[list[int]]]:
+    """Divide files into shards of similar bytes.
+
+    Returns what each shard reads: [file] for a whole file, [file, begin, end] for a part of one.
+    """
+    total = sum(file.size for file in files)
+    count = shards or min(MOST_SHARDS_BY_DEFAULT, max(1, -(-total // SHARD_BYTES)))
+    parts_of_files = _parts_of(files, count)
+    parts = [
+        _Part(number, *part)
+        for number, parts_of_file in enumerate(parts_of_files)
+        for part in parts_of_file
+        if part.nbytes or len(parts_of_file) == 1 or shards is not None
+    ]
+    if shards is None:
+        count = min(count, len(parts))
+    if count > len(parts):
+        raise ValueError(
+            f"shards must be at most {len(parts)}, the number of input files, of which none can "
+            f"be divided, not {count}"
+        )
+    ends = [parts_of_file[-1].end for parts_of_file in parts_of_files]
+    return [
+        _joined(parts[low:high], ends)
+        for low, high in pairwise(_bounds([part.nbytes for part in parts], count))
+    ]
+
+
+class _Part(NamedTuple):
+    """A part of a file with this number; see `FilePart`."""
+
+    file: int
+    begin: int
+    end: int
+    nbytes: int
+
+
+def _parts_of(files: Sequence[File], count: int) -> list[list[FilePart]]:
+    """Return the parts of each file, `count` or more in all if files can be divided.
+
+    A file that has the bytes of two shards or more is divided; others only if there are too few.
+    """
+    total = max(1, sum(file.size for file in files))
+    numbers = [max(1, file.size * count // total) for file in files]
+    missing = count - sum(numbers)
+    largest = [
+        (-file.size / numbers[place], place)
+        for place, file in enumerate(files)
+        if missing > 0 or numbers[place] > 1
+    ]
+    divisible = {place for _, place in largest if can_be_divided(files[place])}
+    numbers = [
+        number if place in divisible else 1 for place, number in enumerate(numbers)
+    ]
+    missing = count - sum(numbers)
+    largest = [part for part in largest if part[1] in divisible]
+    heapify(largest)
+    while missing > 0 and largest:
+        _, place = largest[0]
+        numbers[place] += 1
+        missing -= 1
+        heapreplace(largest, (-files[place].size / numbers[place], place))
+    return [
+        divided(file, number) if number > 1 else [FilePart(0, 0, file.size)]
+        for file, number in zip(files, numbers, strict=True)
+    ]
+
+
+def _joined(parts: Sequence[_Part], ends: Sequence[int]) -> list[list[int]]:
+    """Return what a shard reads, given where files end; see `_shards_of`."""
+    joined: list[list[int]] = []
+    for part in parts:
+        if joined and joined[-1][0] == part.file:
+            joined[-1][2] = part.end
+        else:
+            joined.append([part.file, part.begin, part.end])
+    return [
+        [file] if begin == 0 and end == ends[file] else [file, begin, end]
+        for file, begin, end in joined
+    ]
+
+
+def _bounds(sizes: Sequence[int], count: int) -> list[int]:
+    """Return the first part of each shard, and the number of parts: shards of similar bytes."""
     ends = np.cumsum(sizes, dtype=np.int64)
     total = int(ends[-1])
-    files = len(sizes)
-    count = (
-        min(files, MOST_SHARDS_BY_DEFAULT, max(1, -(-total // SHARD_BYTES)))
-        if shards is None
-        else shards
-    )
-    if count > files:
-        raise ValueError(
-            f"shards must be at most {files}, the number of input files, not {count}"
-        )
+    parts = len(sizes)
+    half = np.asarray(sizes, np.int64).mean() / 2
     bounds = [0]
     for shard in range(1, count):
-        nearest = (
-            int(
-                np.searchsorted(
-                    ends, total * shard / count - np.asarray(sizes, np.int64).mean() / 2
-                )
-            )
-            + 1
-        )
-        bounds.append(min(max(nearest, bounds[-1] + 1), files - (count - shard)))
-    return [*bounds, files]
+        place = int(np.searchsorted(ends, total * shard / count - half)) + 1
+        bounds.append(min(max(place, bounds[-1] + 1), parts - (count - shard)))
+    return [*bounds, parts]
 
 
 def _create(work: str, folders: Sequence[str]) -> None:

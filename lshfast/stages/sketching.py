@@ -26,7 +26,7 @@ from lshfast.kernels import runs as kernels
 from lshfast.kernels.text import Texts, two_tokens_of_texts
 from lshfast.stages.counting import engine_of
 from lshfast.stages.stage_plan import ROW_BITS, StagePlan
-from lshfast.stages.task_files import RANGE_BYTES, TaskWriter, writing
+from lshfast.stages.task_files import RANGE_BYTES, TaskWriter, figures_of, writing
 from lshfast.stages.task_reader import TaskFile
 from lshfast.stages.value_counts import add_values
 
@@ -76,6 +76,7 @@ def sketch(plan: StagePlan, shard: int) -> None:
             "orders": _add_orders(writer, corpus.order),
             "rows": rows,
             "rows_of_files": np.diff(arrays["starts"], append=rows).tolist(),
+            "lines_of_last_file": corpus.lines_of_last_file,
             "rejected": len(corpus.rejected),
             "empty": empty,
             "nbytes": nbytes,
@@ -113,7 +114,7 @@ def restored_corpus(plan: StagePlan, shard: int, checked: bool = True) -> Corpus
     FormatError
         If the sketch file is damaged.
     """
-    corpus = plan.corpus(shard, checked)
+    corpus = plan.corpus(shard, checked, _lines_before(plan, shard))
     with TaskFile(plan, "sketch", shard) as file:
         arrays = file.only(OF_CORPUS)
         lines = arrays["lines"]
@@ -145,6 +146,17 @@ def restored_corpus(plan: StagePlan, shard: int, checked: bool = True) -> Corpus
         {"lines": lines, "starts": starts, "orders": np.empty(0, np.int64)}, values
     )
     return corpus
+
+
+def _lines_before(plan: StagePlan, shard: int) -> int:
+    """Return the lines of the first file of a shard that are in earlier shards."""
+    lines = 0
+    while plan.begins_inside(shard):
+        shard -= 1
+        lines += figures_of(plan, "sketch", shard)["lines_of_last_file"]
+        if len(plan.content["shards"][shard]) > 1:  # the file begins in it
+            break
+    return lines
 
 
 def rows_of_sketch(

@@ -7,16 +7,19 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from lshfast._common.atomic_files import atomic_file
 from lshfast._common.code_version import check_code_version, code_version
 from lshfast._common.container import Manifest
 from lshfast._common.private_files import check_folder, private
-from lshfast._common.types import UInt64Array
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast._common.visible import printable
 from lshfast._engine.budget import Budget
 from lshfast._engine.inputs import policy_of, state_of
 from lshfast._engine.plan import Plan, described_plan
 from lshfast._io import Corpus, DataError, Output
+from lshfast._io.file_parts import part_of
 from lshfast._io.files import File, Layout, reason_of
 from lshfast._io.sources import source_of
 from lshfast.kernels.text import HashKey
@@ -77,7 +80,7 @@ class StagePlan:
     @property
     def shards(self) -> int:
         """The number of tasks of the stages that read inputs."""
-        return len(self.content["shards"]) - 1
+        return len(self.content["shards"])
 
     @property
     def tasks(self) -> int:
@@ -138,10 +141,23 @@ class StagePlan:
             os.path.join(folder, f"{task:05}.{suffix}"), defuse=self.content["defuse"]
         )
 
-    def corpus(self, shard: int, checked: bool = True) -> Corpus:
+    def begins_inside(self, shard: int) -> bool:
+        """Return whether earlier shards have the beginning of the first file of a shard."""
+        _, *part = self.content["shards"][shard][0]
+        return bool(part) and part[0] > 0
+
+    def files_of_parts(self) -> Int64Array:
+        """Return the number of the file of each file, or part of a file, of all shards."""
+        parts = [part for of_shard in self.content["shards"] for part in of_shard]
+        return np.array([part[0] for part in parts], np.int64)
+
+    def corpus(
+        self, shard: int, checked: bool = True, lines_before: int | None = None
+    ) -> Corpus:
         """Return the unread corpus of a shard; rows that are too long for memory are bad.
 
-        Its files are compared with the plan if `checked`.
+        Its files are compared with the plan if `checked`. `lines_before` are the lines of its first
+        file that are in earlier shards, if they are known.
 
         Raises
         ------
@@ -162,9 +178,9 @@ class StagePlan:
             added=tuple(content["added"]),
             by=self.by,
         )
-        low, high = content["shards"][shard : shard + 2]
         files = []
-        for place, name, format, codec, state in content["files"][low:high]:
+        for number, *part in content["shards"][shard]:
+            place, name, format, codec, state = content["files"][number]
             try:
                 source = source_of(place)
                 size, version = source.state() if checked else (state[0], state[1])
@@ -186,6 +202,9 @@ class StagePlan:
                 raise file.fault(
                     None, "has changed since the plan of this run was made"
                 )
+            if part:
+                begin, end = part
+                file = part_of(file, begin, end, lines_before)
             files.append(file)
         corpus = Corpus(layout, files)
         corpus.limit_rows(
