@@ -26,12 +26,17 @@ class RecordSpool:
 
     def __init__(self, path: str, words: int) -> None:
         self._words = words
+        self._count = 0
         self._file = SummedFile(path, PIECE_RECORDS * WORD_BYTES * words)
+
+    def __len__(self) -> int:
+        return self._count
 
     def add(self, *columns: AnyArray) -> None:
         """Add records, given an array of numbers of 64 bits for each word."""
         words = [column.view(np.uint64) for column in columns]
         records = np.stack(words, axis=1)
+        self._count += len(records)
         self._file.write(records.data.cast("B") if records.size else b"")
 
     def pieces(self) -> Iterator[UInt64Array]:
