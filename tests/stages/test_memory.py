@@ -3,14 +3,20 @@
 import json
 import random
 import sys
+import tracemalloc
 
+import numpy as np
 import pytest
 
 from lshfast import DataError, dedup_files, stages
+from lshfast._common.rows import parts_of_rows
 from lshfast._engine import budget
 from lshfast._engine.parts.spool import SpooledTexts
 from lshfast._engine.plan import make_plan
-from lshfast.stages import verifying
+from lshfast.join.external import components, record_spool
+from lshfast.stages import grouping, row_parts, sketching, verifying
+from lshfast.stages.stage_plan import ROW_BITS, read_stage_plan
+from lshfast.stages.task_files import figures_of, writing
 from lshfast.stages.task_reader import TaskFile
 from tests.corpora import WORDS
 from tests.stages.runs import corpus, in_memory, in_stages, run_all, write_files
@@ -27,22 +33,109 @@ def test_memory_above_that_of_the_machine(tmp_path):
     assert in_stages(tmp_path, source, memory=1 << 50) == in_memory(tmp_path, source)
 
 
+def sort_in_files(monkeypatch):
+    """Contract all links in files, and sort rows in files, in pieces of a few rows."""
+    monkeypatch.setattr(components, "UNION_BYTES", 1 << 40)
+    monkeypatch.setattr(row_parts, "MEMORY_BYTES", 1 << 40)
+    monkeypatch.setattr(row_parts, "PIECE_RECORDS", 50)
+    monkeypatch.setattr(sketching, "BLOCK_RECORDS", 64)
+    monkeypatch.setattr(sketching, "obtainable", lambda memory: 0)
+    monkeypatch.setattr(grouping, "RANGE_ROWS", 70)
+    monkeypatch.setattr(record_spool, "PIECE_RECORDS", 40)
+
+
 @pytest.mark.one_case
 @pytest.mark.parametrize(
-    "options", [{}, {"keep": "longest", "groups": "components", "id_column": "number"}]
+    "options",
+    [
+        {"keep": "max:date"},
+        {},
+        {"keep": "last", "id_column": "number"},
+        {"keep": "longest", "groups": "components"},
+        {"keep": "min:number"},
+        {"keep": "max:share"},
+    ],
 )
-def test_links_beyond_memory_are_contracted_in_files(tmp_path, monkeypatch, options):
-    from lshfast.join.external import components
-
-    contracted, real = [], components.contract_links
-    monkeypatch.setattr(components, "UNION_BYTES", 1 << 40)
-    monkeypatch.setattr(
-        components, "contract_links", lambda *args: contracted.append(1) or real(*args)
-    )
-    source = write_files(tmp_path / "in", corpus(4, 900), 5)
+def test_links_and_rows_beyond_memory_are_sorted_in_files(
+    tmp_path, monkeypatch, options
+):
+    sort_in_files(monkeypatch)
+    rows = corpus(4, 300)
+    rows += [row | {"number": row["number"] + 1} for row in rows[::3]]
+    random.Random(1).shuffle(rows)
+    for place, row in enumerate(rows):
+        year = 2000 + place * 7 % 30
+        row["date"] = f"{year}-01-01T00:00:00.{'000' * (place % 40)}{place % 3}"
+        row["share"] = (place * 7 % 11 - 5) / 3
+    source = write_files(tmp_path / "in", rows, 5)
     wanted = in_memory(tmp_path, source, **options)
     assert in_stages(tmp_path, source, shards=5, tasks=2, **options) == wanted
-    assert contracted
+
+
+def plan_of_links(folder, rows, links, copies):
+    """Plan a run of three shards of unwritten texts, with these links; shards may have equal texts."""
+    source = write_files(folder / "in", [{"text": "a text"}] * 3, 3)
+    options = {"bands": 1, "rows_per_band": 4, "num_perm": 64, "memory": "9M"}
+    stages.plan(source, folder / "work", folder / "kept", shards=3, tasks=1, **options)
+    plan = read_stage_plan(str(folder / "work"))
+    of_shard = rows // 3
+    for shard in range(3):
+        marks = np.random.default_rng(0 if copies else shard).integers(
+            2, 1 << 62, (of_shard, 3)
+        )
+        marks[:, 0] %= 5000
+        with writing(plan, "sketch", shard) as writer:
+            for part in parts_of_rows(of_shard, 1 << 12):
+                keys = np.zeros(len(marks[part]), np.uint64)
+                writer.add(0, prints=marks[part] * 2 + 1, keys=keys)
+            writer.figures = {
+                "rows": of_shard,
+                "rows_of_files": [of_shard],
+                "orders": None,
+                "ids": None,
+            }
+    with writing(plan, "join", 0) as writer:
+        for part in parts_of_rows(len(links), 1 << 14):
+            words = (links[part] // of_shard << ROW_BITS) + links[part] % of_shard
+            writer.add(0, links=words)
+    return plan
+
+
+def grouped(plan):
+    """Run the stage group; return what it has written, and the most bytes that it held."""
+    tracemalloc.start()
+    try:
+        grouping.group(plan, 0)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    with TaskFile(plan, "group", 0) as file:
+        columns = [file.joined(shard) for shard in range(plan.shards)]
+    return columns, figures_of(plan, "group", 0)["bounds"], peak
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["pairs", "path", "star"])
+def test_the_memory_of_group_does_not_depend_on_the_rows(
+    tmp_path, small_parts, monkeypatch, kind
+):
+    rows = 360_000
+    numbers = np.random.default_rng(2).permutation(rows)
+    links = {
+        "pairs": numbers.reshape(-1, 2),
+        "path": np.stack([numbers[:-1], numbers[1:]], axis=1),
+        "star": np.stack([np.full(rows - 1, numbers[0]), numbers[1:]], axis=1),
+    }[kind]
+    plan = plan_of_links(tmp_path, rows, links, copies=kind != "pairs")
+    found = grouped(plan)
+    monkeypatch.setattr(components, "UNION_BYTES", 0)
+    monkeypatch.setattr(row_parts, "MEMORY_BYTES", 0)
+    wanted = grouped(plan)
+    for columns, wanted_columns in zip(found[0], wanted[0], strict=True):
+        for name, values in columns.items():
+            assert values.tolist() == wanted_columns[name].tolist(), name
+    assert found[1] == wanted[1]
+    assert found[2] < 24 << 20 < wanted[2] / 2
 
 
 @pytest.mark.one_case
