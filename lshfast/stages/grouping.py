@@ -19,7 +19,7 @@ from lshfast._io import DataError
 from lshfast._io.advice import option_for
 from lshfast._io.files import kind_of
 from lshfast.join.external.components import components_of_links
-from lshfast.join.external.record_spool import PIECE_RECORDS, RecordSpool
+from lshfast.join.external.record_spool import PIECE_RECORDS, RecordSpool, pieces_of
 from lshfast.stages.joining import records_of
 from lshfast.stages.ordering import Preferences, check_kinds, ranks_of_preferences
 from lshfast.stages.row_parts import (
@@ -27,7 +27,6 @@ from lshfast.stages.row_parts import (
     Division,
     Members,
     divided_rows,
-    pieces_of,
 )
 from lshfast.stages.sketching import (
     OF_CORPUS,

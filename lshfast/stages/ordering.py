@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import os
+from codecs import getincrementaldecoder
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from lshfast._common.rows import parts_of_rows
 from lshfast._common.types import Int64Array, UInt64Array
-from lshfast._engine.inputs import ranks_of
 from lshfast._io.keys import clashing_order
-from lshfast._io.string_file import StringFile
-from lshfast.join.external.record_spool import RecordSpool
-from lshfast.kernels.text import Texts
+from lshfast.join.external.record_spool import RecordReader, RecordSpool
 from lshfast.stages.sketching import OF_ORDERS, restored_corpus
 from lshfast.stages.stage_plan import StagePlan
-from lshfast.stages.task_reader import Arrays, TaskFile
+from lshfast.stages.string_ranks import Strings, ranked_strings
+from lshfast.stages.task_reader import TaskFile
+
+# Bytes of strings that are checked at a time.
+DECODED_BYTES = 1 << 20
 
 # The bit by which signed integers are out of the order of unsigned ones.
 SIGN = np.uint64(1 << 63)
@@ -32,8 +34,7 @@ def check_kinds(plan: StagePlan, kinds: Sequence[str | None]) -> None:
     first = next((kind for kind in kinds if kind is not None), None)
     for shard, kind in enumerate(kinds):
         if kind is not None and (kind == "str") != (first == "str"):
-            value = next(iter(_Values(plan, shard, kind).at(np.zeros(1, np.int64))))
-            value = value if isinstance(value, str) else value.item()
+            value = _Values(plan, shard, kind).first(kind)
             corpus = restored_corpus(plan, shard, False)
             raise corpus.fault(0, clashing_order(corpus.layout, value))
 
@@ -52,7 +53,7 @@ class Preferences:
     labels : RecordSpool
         Has the rows as first words, ascending.
     folder : str
-        Gets a file of strings.
+        Gets files of strings.
     """
 
     def __init__(
@@ -68,11 +69,15 @@ class Preferences:
         self._kinds = kinds
         self._shard = -1
         self._values: _Values | None = None
-        self._ranks = np.empty(0, np.int64)
+        self._ranks: RecordReader | None = None
         if "str" in kinds:
-            strings = StringFile(os.path.join(folder, "orders.strings"))
-            self._add_strings(labels, strings)
-            self._ranks = ranks_of(strings, plan.keep)
+            self._ranks = ranked_strings(
+                plan,
+                first_row,
+                lambda shard: self._of_shard(shard).strings(),
+                labels,
+                folder,
+            ).reader()
 
     def of(self, shard: int, rows: Int64Array) -> UInt64Array:
         """Return the words of some rows of a shard; the rows of all calls ascend."""
@@ -80,14 +85,13 @@ class Preferences:
             # Of equal texts, the first one is preferred unless the last one is wanted.
             words = rows.astype(np.uint64)
             return ~words if self._plan.keep == "last" else words
-        if "str" in self._kinds:
-            ranks = self._ranks[: len(rows)]
-            self._ranks = self._ranks[len(rows) :]
+        if self._ranks is not None:
+            ranks = self._ranks.take(len(rows))[:, 1].view(np.int64)
         else:
-            values = self._of_shard(shard).at(rows - self._first_row[shard])
-            numbers = np.asarray(values)
-            ranks = _ranks_of_numbers(numbers, "float" in self._kinds, self._plan.keep)
-        return ~ranks.view(np.uint64) ^ SIGN
+            numbers = self._of_shard(shard).numbers[rows - self._first_row[shard]]
+            ranks = _ranks_of_numbers(numbers, "float" in self._kinds)
+        preferred_last = self._plan.keep.startswith("max")
+        return ~(ranks if preferred_last else ~ranks).view(np.uint64) ^ SIGN
 
     def _of_shard(self, shard: int) -> _Values:
         if self._values is None or shard != self._shard:
@@ -95,25 +99,15 @@ class Preferences:
             self._shard = shard
         return self._values
 
-    def _add_strings(self, labels: RecordSpool, strings: StringFile) -> None:
-        reader = labels.reader()
-        for shard in range(len(self._kinds)):
-            rows = reader.until(int(self._first_row[shard + 1]))[:, 0].view(np.int64)
-            if len(rows):
-                for value in self._of_shard(shard).at(rows - self._first_row[shard]):
-                    strings.append(value)
 
-
-def _ranks_of_numbers(
-    values: npt.NDArray[Any], are_floats: bool, keep: str
-) -> Int64Array:
-    """Return integers in the order in which max:COLUMN or min:COLUMN prefers these numbers."""
+def _ranks_of_numbers(values: npt.NDArray[Any], are_floats: bool) -> Int64Array:
+    """Return integers in the order of these numbers."""
     ranks: Int64Array = values
     if are_floats:
         # The bits of doubles are in their order, that of negative ones reversed; -0 becomes 0.
         bits = (values.astype(np.float64) + 0.0).view(np.int64)
         ranks = np.where(bits < 0, bits ^ np.iinfo(np.int64).max, bits)
-    return ranks if keep.startswith("max") else ~ranks
+    return ranks
 
 
 def ranks_of_preferences(words: UInt64Array) -> Int64Array:
@@ -122,40 +116,49 @@ def ranks_of_preferences(words: UInt64Array) -> Int64Array:
 
 
 class _Values:
-    """The values of the rows of a shard."""
+    """The values of the rows of a shard: numbers, or of strings the lengths.
+
+    Attributes
+    ----------
+    numbers : ndarray of int64, float64 or uint64, shape (m,)
+    """
+
+    numbers: npt.NDArray[Any]
 
     def __init__(self, plan: StagePlan, shard: int, kind: str) -> None:
         with TaskFile(plan, "sketch", shard) as file:
+            arrays = file.only(OF_ORDERS)
             self._fault = file.fault
-            self._numbers, self._strings = _values_of(file, file.only(OF_ORDERS), kind)
+            self.numbers = arrays["orders"]
+            self._data = arrays["values"]
+            if len(self.numbers) != file.rows:
+                raise file.fault("it has not one order value for each row")
+            if kind != "str":
+                self.numbers = self.numbers.view(
+                    np.float64 if kind == "float" else np.int64
+                )
+                if (self.numbers != self.numbers).any():
+                    raise file.fault("an order value is not a number")
+            elif (self.numbers > len(self._data)).any() or int(
+                self.numbers.sum()
+            ) != len(self._data):
+                raise file.fault("its order values have other lengths")
 
-    def at(self, rows: Int64Array) -> npt.NDArray[Any] | list[str]:
-        """Return the values of some rows."""
-        if self._strings is None:
-            return self._numbers[rows]
+    def strings(self) -> Strings:
+        """Return the values if they are strings."""
+        decoder = getincrementaldecoder("utf-8")("surrogatepass")
         try:
-            return [
-                self._strings[row].decode(errors="surrogatepass")
-                for row in rows.tolist()
-            ]
+            for part in parts_of_rows(len(self._data), DECODED_BYTES):
+                decoder.decode(self._data[part].tobytes())
+            decoder.decode(b"", final=True)
         except ValueError as error:
             raise self._fault(f"its order values are damaged: {error}") from None
+        ends = np.cumsum(self.numbers, dtype=np.uint64).astype(np.int64)
+        return Strings(self._data, np.concatenate([np.zeros(1, np.int64), ends]))
 
-
-def _values_of(
-    file: TaskFile, arrays: Arrays, kind: str
-) -> tuple[npt.NDArray[Any], Texts | None]:
-    """Check the values of a shard, and return them: numbers, or strings."""
-    words: UInt64Array = arrays["orders"]
-    if len(words) != file.rows:
-        raise file.fault("it has not one order value for each row")
-    if kind != "str":
-        numbers = words.view(np.float64 if kind == "float" else np.int64)
-        if (numbers != numbers).any():
-            raise file.fault("an order value is not a number")
-        return numbers, None
-    data = arrays["values"]
-    if (words > len(data)).any() or int(words.sum()) != len(data):
-        raise file.fault("its order values have other lengths")
-    ends = np.cumsum(words, dtype=np.uint64).astype(np.int64)
-    return words, Texts.of_buffer(data, np.concatenate([np.zeros(1, np.int64), ends]))
+    def first(self, kind: str) -> Any:
+        """Return the first value."""
+        if kind != "str":
+            return self.numbers[0].item()
+        first_bytes = self._data[: int(self.numbers[0])].tobytes()
+        return first_bytes.decode(errors="surrogatepass")

@@ -17,13 +17,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lshfast._common.rows import int64_range, parts_of_rows, run_begins
+from lshfast._common.rows import int64_range, run_begins
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast._engine.budget import obtainable
 from lshfast._engine.marks import RowMarks
 from lshfast._engine.parts.components import compared_copies
 from lshfast._engine.parts.part_numbers import PartNumbers
-from lshfast.join.external.record_spool import PIECE_RECORDS, RecordSpool
+from lshfast.join.external.record_spool import PIECE_RECORDS, RecordSpool, pieces_of
 from lshfast.join.external.sorted_runs import SortedRuns
 from lshfast.stages.ordering import ranks_of_preferences
 from lshfast.stages.sketching import sorted_runs
@@ -306,10 +306,3 @@ def _number_rows(
         by_row.add(np.stack([piece[:, 0], chosen, part_words, piece[:, 2]], axis=1))
         last_part = parts[-1:]
         last_is_compared = is_compared[-1:]
-
-
-def pieces_of(batches: Iterable[UInt64Array], count: int) -> Iterator[UInt64Array]:
-    """Yield arrays of at most `count` records."""
-    return (
-        batch[part] for batch in batches for part in parts_of_rows(len(batch), count)
-    )

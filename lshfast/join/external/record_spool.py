@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from lshfast._common.rows import parts_of_rows
 from lshfast._common.types import AnyArray, UInt64Array
 from lshfast.join.external.records import WORD_BYTES
 from lshfast.join.external.summed_file import SummedFile
@@ -93,3 +94,10 @@ class RecordReader:
         if piece is not None:
             self._piece = piece
         return piece is not None
+
+
+def pieces_of(batches: Iterable[UInt64Array], count: int) -> Iterator[UInt64Array]:
+    """Yield arrays of at most `count` records."""
+    return (
+        batch[part] for batch in batches for part in parts_of_rows(len(batch), count)
+    )
