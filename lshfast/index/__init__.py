@@ -29,6 +29,7 @@ Files:
 - stored.py: the base class of indexes whose entries are in a store.
 - memory_index.py, entry_file.py: the base class of indexes that are read into memory as a whole,
   and their files.
+- shard_build.py, shards/: an index in a folder of shards; how tasks build it.
 - index_file.py: opens the file of an index of any class.
 - family_rows.py, measure.py: the rows of a family's items; distances of payloads.
 - index_stats.py: the figures of an index.
@@ -58,6 +59,9 @@ if TYPE_CHECKING:
         NeighborStats,
     )
     from lshfast.index.protocol import Index
+    from lshfast.index.shard_build import ShardBuild
+    from lshfast.index.shards.range_store import RangeStore
+    from lshfast.index.shards.store import ShardStore
 
 __all__ = [
     "DuplicateKeyError",
@@ -76,6 +80,9 @@ __all__ = [
     "NeighborPairs",
     "NeighborStats",
     "NeighborsPlan",
+    "RangeStore",
+    "ShardBuild",
+    "ShardStore",
 ]
 
 if not TYPE_CHECKING:
@@ -94,5 +101,8 @@ if not TYPE_CHECKING:
             "NeighborsPlan "
             "NeighborStats",
             "protocol": "Index",
+            "shard_build": "ShardBuild",
+            "shards.range_store": "RangeStore",
+            "shards.store": "ShardStore",
         },
     )

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 from lshfast.index.lsh_index import LSHIndex
 from lshfast.index.memory_index import MemoryIndex, magic_of
+from lshfast.index.shards.folder import is_shard_folder
+from lshfast.index.shards.places import store_at
 from lshfast.index.stores.base import Store
-from lshfast.index.stores.file import OPEN_FILES_STAY, FileStore, Mode, check_target
+from lshfast.index.stores.file import OPEN_FILES_STAY, Mode, check_target
 from lshfast.index.stores.file_sections import HEADER, lock_file
 from lshfast.index.stores.values import OnDuplicate
 
@@ -55,15 +57,17 @@ def any_index(
         with _locked(path, mode):
             yield codes.open(path, on_duplicate=on_duplicate)
         return
-    store = FileStore(path, mode, verify=verify)
+    store = store_at(path, mode, verify=verify)
     try:
-        yield _index_on(store, on_duplicate)
+        yield index_on(store, on_duplicate)
     finally:
         store.abandon()
 
 
 def is_index(path: str) -> bool:
-    """Return whether a file is an index of any class, by its first bytes."""
+    """Return whether a file is an index of any class, by its first bytes, or a folder of shards."""
+    if is_shard_folder(path):
+        return True
     try:
         with open(path, "rb") as file:
             return file.read(len(FAMILY)) == FAMILY
@@ -79,6 +83,8 @@ def check_index_target(path: str, overwrite: bool, kind: type[Any]) -> None:
 
 def _class_of_codes(path: str) -> type[HammingIndex] | type[TanimotoIndex] | None:
     """Return the class of an index of codes, None for other files."""
+    if os.path.isdir(path):
+        return None
     with open(path, "rb") as file:
         head = file.read(len(HEADER.magic))
     if head == HEADER.magic:
@@ -95,7 +101,7 @@ def _class_of_codes(path: str) -> type[HammingIndex] | type[TanimotoIndex] | Non
     )
 
 
-def _index_on(store: Store, on_duplicate: OnDuplicate) -> LSHIndex | NearNeighbors:
+def index_on(store: Store, on_duplicate: OnDuplicate) -> LSHIndex | NearNeighbors:
     """Return the index whose entries are in a store."""
     if (
         store.parameters is not None and store.parameters.measure

@@ -11,8 +11,9 @@ from lshfast._common.progress import Progress
 from lshfast._common.types import BoolArray
 from lshfast.index.index_stats import bytes_of
 from lshfast.index.keys import Column, KeyedEntries, as_column, listed
+from lshfast.index.shards.places import store_at
 from lshfast.index.stores.base import Store
-from lshfast.index.stores.file import FileStore, Mode, save_store
+from lshfast.index.stores.file import Mode, save_store
 from lshfast.index.stores.values import OnDuplicate, Parameters
 
 AnIndex = TypeVar("AnIndex", bound="StoredIndex")
@@ -25,10 +26,12 @@ class StoredIndex(KeyedEntries):
     ----------
     store : Store
     parameters : Parameters
+    on_duplicate : {"error", "replace", "skip"}
     """
 
     store: Store
     parameters: Parameters
+    on_duplicate: OnDuplicate
 
     @abstractmethod
     def _use_store(self, store: Store, on_duplicate: OnDuplicate) -> None:
@@ -126,7 +129,7 @@ class StoredIndex(KeyedEntries):
         ...         saved.query("the cat sat on the mat")
         ['a']
         """
-        store = FileStore(path, mode, verify=verify)
+        store = store_at(path, mode, verify=verify)
         try:
             return cls.on(store, on_duplicate=on_duplicate)
         except ValueError as error:
@@ -169,9 +172,10 @@ class StoredIndex(KeyedEntries):
         path: str | os.PathLike[str],
         *,
         overwrite: bool = False,
+        shards: int | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Write the index to a file; the file appears when it is complete.
+        """Write the index to a file, or to a folder of shards, which appears when it is complete.
 
         If the file exists and is an index, or is empty, it is replaced when the new file is
         complete. The new file has the same permissions. A symbolic link is followed. Processes that
@@ -183,8 +187,13 @@ class StoredIndex(KeyedEntries):
         path : path
         overwrite : bool, default False
             Replace also a file that is not an index.
+        shards : int, optional
+            Write a folder of this many files, in 1..512, to which the entries are distributed by a
+            hash of their keys. `open` opens the folder like a file, with the same answers. An index
+            of shards in the folder is replaced; `overwrite` has no effect.
         progress : callable, optional
-            Called from time to time with ("save", bytes done, bytes in total).
+            Called from time to time with ("save", bytes done, bytes in total), or with ("save",
+            shards done, shards in total).
 
         Raises
         ------
@@ -206,6 +215,11 @@ class StoredIndex(KeyedEntries):
         ...     os.listdir(folder)
         ['index.lsh']
         """
+        if shards is not None:
+            from lshfast.index.shards.build import save_shards
+
+            save_shards(path, self.parameters, self.store, shards, progress)
+            return
         save_store(
             path, self.parameters, self.store, overwrite=overwrite, progress=progress
         )

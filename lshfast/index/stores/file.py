@@ -34,9 +34,11 @@ from lshfast.index.stores.file_sections import (
     locked_for_replacement,
     named_errors,
     newest,
+    newest_header,
     read_headers,
     segment_of,
     unlock,
+    unpack_header,
     write_directory,
     write_sections,
 )
@@ -66,9 +68,17 @@ class FileStore(LockedStore):
         saved to another file.
     verify : bool, optional
         See `LSHIndex.open`.
+    header : bytes, optional
+        The header of an earlier state, which is opened instead of the newest one.
+
+    Attributes
+    ----------
+    opened_header : bytes
+        The header of the state in memory.
     """
 
     path: str
+    opened_header: bytes
     parameters: Parameters | None
 
     def __init__(
@@ -77,6 +87,7 @@ class FileStore(LockedStore):
         mode: Mode = "r",
         *,
         verify: bool | None = None,
+        header: bytes | None = None,
     ) -> None:
         if mode not in get_args(Mode):
             raise ValueError(f"mode must be 'r', 'r+' or 'c', not {mode!r}")
@@ -91,7 +102,7 @@ class FileStore(LockedStore):
         self._pid = (
             os.getpid()
         )  # a forked child shares the lock, but must neither write nor unlock
-        self._open(verify)
+        self._open(verify, header)
         if verify:
             try:
                 with named_format(self.path):
@@ -100,14 +111,17 @@ class FileStore(LockedStore):
                 self._release_file()
                 raise
 
-    def _open(self, verify: bool | None) -> None:
+    def _open(self, verify: bool | None, header: bytes | None = None) -> None:
         file = open(self.path, "r+b" if self.mode == "r+" else "rb", buffering=0)  # noqa: SIM115 (it is kept)
         self._file: IO[bytes] | None = file
         try:
             if self.mode == "r+":
                 lock_file(file, self.path)
             with named_format(self.path):
-                self._map, self._directory = newest(file)
+                self.opened_header = (
+                    newest_header(mapped(file)) if header is None else header
+                )
+                self._map, self._directory = newest(file, self.opened_header)
                 check = (
                     len(self._map) <= VERIFIED_WHEN_OPENED if verify is None else verify
                 )
@@ -210,10 +224,7 @@ class FileStore(LockedStore):
                 header = write_directory(file, directory, before + 1)
                 tell.end()
                 file_sections.sync(file)
-                for place in HEADERS:
-                    file.seek(place)
-                    container.write_all(file, header)
-                    file_sections.sync(file)
+                self._write_headers(file, header)
             data = mapped(file)
             fixed = [
                 segment_of(directory, record, data, False)
@@ -227,7 +238,45 @@ class FileStore(LockedStore):
             raise
         # One call, so no signal handler runs in between, and no entry is both in the file and in
         # memory.
-        vars(self).update(_map=data, _directory=directory, _segments=all_segments)
+        vars(self).update(
+            opened_header=header,
+            _map=data,
+            _directory=directory,
+            _segments=all_segments,
+        )
+
+    def header(self) -> bytes:
+        """Return the newest header of the file, which may be newer than the state in memory."""
+        with named_format(self.path):
+            return newest_header(self._on_disk())
+
+    def is_changed(self) -> bool:
+        """Return whether `commit` would write something."""
+        growing = self.segments.growing
+        has_new_rows = growing is not None and len(growing) > 0
+        return has_new_rows or not all(map(_is_written, self.segments.fixed))
+
+    def restore(self, header: bytes) -> None:
+        """Make the state of an earlier header the newest one again; changes in memory are lost."""
+        with self.gate.writing():
+            file = self._check_open()
+            self._check_in_place()
+            with named_format(self.path):
+                present = read_headers(self._on_disk())
+                version, state, *directory = unpack_header(header)
+            if state == present.state:
+                return
+            with named_errors(self.path):
+                self._write_headers(
+                    file, HEADER.pack(version, 0, present.state + 1, *directory)
+                )
+            self._reopen()
+
+    def _write_headers(self, file: IO[bytes], header: bytes) -> None:
+        for place in HEADERS:
+            file.seek(place)
+            container.write_all(file, header)
+            file_sections.sync(file)
 
     def _on_disk(self) -> UInt8Array:
         """Return the present bytes of the file."""
@@ -342,11 +391,15 @@ class FileStore(LockedStore):
             for segment in segments:
                 self._segment(segment.where, True)
 
+    def check_stored_sums(self) -> None:
+        self.check_sums(self.segments.fixed)
+
     def stats(self) -> dict[str, int]:
         with self.gate.reading():
-            return self._figures()
+            return self.figures()
 
-    def _figures(self) -> dict[str, int]:
+    def figures(self) -> dict[str, int]:
+        """Return the figures of `stats`; the caller holds a lock."""
         figures = self.segments.figures()
         used_bytes = sum(
             section.nbytes
@@ -483,8 +536,7 @@ def save_store(
     check_target(path, overwrite)
     if isinstance(store, LockedStore):
         with store.gate.reading():
-            if isinstance(store, FileStore):
-                store.check_sums(store.segments.fixed)
+            store.check_stored_sums()
             write_file(
                 path,
                 parameters,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any, NamedTuple
 
@@ -129,6 +129,12 @@ def headers_of(data: Bytes) -> list[bytes]:
     return [bytes(data[place : place + HEADER.size]) for place in HEADERS]
 
 
+def newest_header(data: Bytes) -> bytes:
+    """Return the bytes of the newest valid header."""
+    read_headers(data)
+    return max(filter(_is_whole, headers_of(data)), key=_state_of)
+
+
 def _is_whole(header: bytes) -> bool:
     return len(header) == HEADER.size and is_sealed(header)
 
@@ -143,7 +149,12 @@ def read_headers(data: Bytes) -> State:
             if has_magic
             else f"header: not {HEADER.name}"
         )
-    version, _, state, *directory = HEADER.unpack(max(headers, key=_state_of))
+    return unpack_header(max(headers, key=_state_of))
+
+
+def unpack_header(header: bytes) -> State:
+    """Return the fields of a header, checked."""
+    version, _, state, *directory = HEADER.unpack(header)
     if state == 2**64 - 1:
         raise FormatError(f"header: state {state}, which is too large")
     if state == 0:
@@ -175,23 +186,35 @@ def check_headers(headers: list[bytes]) -> None:
         )
 
 
-def newest(file: IO[bytes]) -> tuple[Bytes, Directory]:
-    """Return the bytes of a file, and the directory of its newest state.
+def newest(file: IO[bytes], header: bytes | None = None) -> tuple[Bytes, Directory]:
+    """Return the bytes of a file, and the directory of its newest state, or of an earlier one.
 
-    The headers are read before the length of the file, because a writer extends the file before it
-    changes the headers.
+    `header` is the header of the earlier state. The headers are read before the length of the file,
+    because a writer extends the file before it changes the headers.
     """
-    version, _, start, nbytes, expected_sum = read_headers(mapped(file))
+    state = read_headers(mapped(file)) if header is None else unpack_header(header)
     data = mapped(file)
+
+    def read(start: int, nbytes: int) -> Bytes:
+        return data[start : start + nbytes]
+
+    return data, read_directory(state, len(data), read)
+
+
+def read_directory(
+    state: State, file_bytes: int, read: Callable[[int, int], Bytes]
+) -> Directory:
+    """Return the directory of a state of a file of this length; `read` reads a range of bytes."""
+    version, _, start, nbytes, expected_sum = state
     if start < FIRST_SECTION:
         raise FormatError(
             f"directory: it begins at byte {start}, before {FIRST_SECTION}"
         )
-    if start + nbytes > len(data):
+    if start + nbytes > file_bytes:
         raise FormatError(
-            f"directory: it ends at byte {start + nbytes}, and the file at {len(data)}"
+            f"directory: it ends at byte {start + nbytes}, and the file at {file_bytes}"
         )
-    directory_bytes = bytes(data[start : start + nbytes])
+    directory_bytes = bytes(read(start, nbytes))
     if checksum(directory_bytes) != expected_sum:
         raise FormatError("directory: its checksum is wrong")
     directory = Directory.unpack(directory_bytes)
@@ -200,7 +223,7 @@ def newest(file: IO[bytes]) -> tuple[Bytes, Directory]:
             f"directory: version {directory.version}, but the header has version {version}"
         )
     _check_places(directory, start, nbytes)
-    return data, directory
+    return directory
 
 
 def _check_places(directory: Directory, start: int, nbytes: int) -> None:

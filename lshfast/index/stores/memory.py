@@ -209,6 +209,9 @@ class LockedStore(Store):
     def _check_keys(self, keys: Column) -> None:
         """Raise TypeError if keys of this type cannot be stored; the write lock is held."""
 
+    def check_stored_sums(self) -> None:
+        """Check the checksums of stored segments, before they are written with new ones."""
+
     def check_writable(self) -> None:
         """Raise an error if the store is not writable."""
         if self.closed:

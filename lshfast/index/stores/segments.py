@@ -114,7 +114,8 @@ class Segments:
         return [*self.fixed] if growing is None else [*self.fixed, growing]
 
     @property
-    def _bound(self) -> Parameters:
+    def bound(self) -> Parameters:
+        """The parameters; ValueError if there are none yet."""
         if self.parameters is None:
             raise ValueError(
                 "the store is empty: give it to LSHIndex(..., store=store) first"
@@ -132,7 +133,7 @@ class Segments:
 
     def find(self, keys: Column) -> tuple[Int64Array, Int64Array]:
         """Return, for each key, the number of its segment in `all`, or -1, and its row in it."""
-        return _find_in(self.all, keys)
+        return find_in(self.all, keys)
 
     def contains(self, keys: Column) -> BoolArray:
         """Return which keys have an entry."""
@@ -151,7 +152,7 @@ class Segments:
             return 0
         before = self.growing
         growing = self._growing_for(keys)  # this changes no entry
-        where, rows = _find_in(self.fixed, keys)
+        where, rows = find_in(self.fixed, keys)
         in_fixed = where >= 0
         if on_duplicate == "skip" and in_fixed.any():
             keys = take(keys, np.flatnonzero(~in_fixed))
@@ -162,8 +163,8 @@ class Segments:
         if count < 0:
             self.growing = before
             raise duplicate(keys, -1 - count)
-        if self._bound.head:
-            growing.tables.arrange(measure_of(self._bound.measure).kernel)
+        if self.bound.head:
+            growing.tables.arrange(measure_of(self.bound.measure).kernel)
         return count
 
     def _growing_for(self, keys: Column) -> Segment:
@@ -178,9 +179,9 @@ class Segments:
         if growing is None or (
             growing.kind not in (kind, "object") and not len(growing)
         ):
-            self.growing = growing = empty_segment(self._bound, kind)
+            self.growing = growing = empty_segment(self.bound, kind)
         elif growing.kind not in (kind, "object"):
-            self.growing = growing = built(self._bound, "object", [growing])
+            self.growing = growing = built(self.bound, "object", [growing])
         return growing
 
     def remove(self, keys: Column) -> None:
@@ -280,7 +281,7 @@ class Segments:
                 limit,
                 max(1, ROOM // search.threads),
             )
-            keys = _names_in(segments, rows)
+            keys = names_in(segments, rows)
             return Neighbors(
                 *nearest_first(offsets, keys, distances, search.most), examined
             )
@@ -334,7 +335,7 @@ class Segments:
         moved = np.flatnonzero(where < 0)
         if len(moved):
             rows = rows.copy()
-            where[moved], rows[moved] = _find_in(segments, take(keys, moved))
+            where[moved], rows[moved] = find_in(segments, take(keys, moved))
         return self._read(keys, where, rows)
 
     def entries_of(self, keys: Column) -> tuple[Column, UInt64Array]:
@@ -350,7 +351,7 @@ class Segments:
             keys = take(keys, there)
             where = where[there]
             rows = rows[there]
-        signatures = np.empty((len(rows), self._bound.words), np.uint64)
+        signatures = np.empty((len(rows), self.bound.words), np.uint64)
         segments = self.all
         for number in np.unique(where).tolist():
             here = np.flatnonzero(where == number)
@@ -419,7 +420,7 @@ class Segments:
         is_growing = first is self.growing and len(sources) == 1
         if is_growing and len(first) == first.tables.limit:
             return unchanged, first
-        return unchanged, built(self._bound, first.kind, sources, tell)
+        return unchanged, built(self.bound, first.kind, sources, tell)
 
     def _sources_of_merge(self) -> tuple[list[Segment], list[Segment]]:
         """Return the segments that are more than half full, by length, and the other segments."""
@@ -497,7 +498,7 @@ def _joined(
     return offsets, take(keys, order), values[order] if len(values) else values
 
 
-def _names_in(segments: list[Segment], rows: Int64Array) -> Column:
+def names_in(segments: list[Segment], rows: Int64Array) -> Column:
     """Return the keys of rows; the rows of segment i are increased by i * 2**32."""
     if len(segments) == 1:
         return segments[0].names_of(rows)
@@ -519,7 +520,7 @@ def _tier(rows: int) -> int:
     return (rows.bit_length() - 1) // FAN_BITS
 
 
-def _find_in(segments: list[Segment], keys: Column) -> tuple[Int64Array, Int64Array]:
+def find_in(segments: list[Segment], keys: Column) -> tuple[Int64Array, Int64Array]:
     """Return, for each key, the number of its segment, or -1, and its row in it."""
     where = np.full(len(keys), -1, np.int64)
     rows = np.full(len(keys), -1, np.int64)

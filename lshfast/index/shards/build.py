@@ -1,0 +1,287 @@
+"""Builds a folder of shards from the rows of tasks: in this process, in several, or on a cluster.
+
+    start      creates the folder of the build and its plan
+    rows       each task writes its rows to one file, divided by shard
+    shards     each shard is built from the rows of all tasks, in the order of the tasks
+    finish     the folder of shards gets its new record, and the folder of the build is removed
+
+All steps but the first and last can run at the same time, each in its own process.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+from contextlib import ExitStack
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+from lshfast._common.atomic_files import atomic_file, printable
+from lshfast._common.checks import check_int
+from lshfast._common.container import Manifest
+from lshfast._common.errors import FormatError
+from lshfast._common.locks import locked
+from lshfast._common.progress import Progress
+from lshfast._io.sources import is_url
+from lshfast.index.keys import DuplicateKeyError
+from lshfast.index.shards.folder import (
+    BUILD_NAME,
+    MOST_SHARDS,
+    FolderRecord,
+    is_ours,
+    is_shard_folder,
+    new_build_id,
+    read_record,
+    shard_name,
+    write_record,
+)
+from lshfast.index.shards.spool import SpooledRows, SpoolStore
+from lshfast.index.stores.base import Store
+from lshfast.index.stores.file import FileStore, write_file
+from lshfast.index.stores.file_sections import locked_for_replacement
+from lshfast.index.stores.segments import Segments
+from lshfast.index.stores.values import OnDuplicate, Parameters, check_on_duplicate
+
+PLAN_NAME = "plan.json"
+PLAN = Manifest(1, "build parameters")
+
+MOST_TASKS = 1_000_000
+
+_ROWS_NAME = re.compile("rows-[0-9]{6}")
+
+
+class BuildPlan(NamedTuple):
+    """What all steps of a build know."""
+
+    record: FolderRecord
+    on_duplicate: OnDuplicate
+    parameters: Parameters
+
+
+def check_shards(shards: int) -> int:
+    """Return a number of shards, or raise an error that names the range."""
+    return check_int("shards", shards, 1, MOST_SHARDS)
+
+
+def check_folder_target(path: str) -> None:
+    """Check that shards may be written to a path: a new folder, an empty one, or one of shards.
+
+    Raises
+    ------
+    OSError
+        NotADirectoryError for a file; FileExistsError for a folder with other files.
+    ValueError
+        If the path is a URL.
+    """
+    if is_url(path):
+        raise ValueError(
+            f"{printable(path)}: shards are built in a local folder; copy it to this place then"
+        )
+    try:
+        other_names = [name for name in os.listdir(path) if not is_ours(name)]
+    except FileNotFoundError:
+        return
+    except NotADirectoryError:
+        raise NotADirectoryError(
+            errno.ENOTDIR, "an index of shards is a folder, and this is a file", path
+        ) from None
+    if other_names:
+        raise FileExistsError(
+            errno.EEXIST,
+            f"this folder has other files than those of shards, such as {other_names[0]!r}",
+            path,
+        )
+
+
+# ---- steps ----
+
+
+def start_build(
+    path: str,
+    parameters: Parameters,
+    shards: int,
+    on_duplicate: OnDuplicate,
+    restart: bool,
+) -> None:
+    """Create the folder of a build."""
+    check_shards(shards)
+    check_on_duplicate(on_duplicate)
+    check_folder_target(path)
+    build_path = os.path.join(path, BUILD_NAME)
+    if os.path.lexists(build_path):
+        if not restart:
+            raise FileExistsError(
+                errno.EEXIST,
+                "a build of this folder has not ended; restart=True removes what it has",
+                path,
+            )
+        shutil.rmtree(build_path)
+    os.makedirs(build_path)
+    build = {"shards": shards, "build": new_build_id(), "on_duplicate": on_duplicate}
+    with atomic_file(os.path.join(build_path, PLAN_NAME)) as file:
+        file.write(PLAN.pack(build, asdict(parameters)))
+
+
+def read_plan(path: str) -> BuildPlan:
+    """Return the plan of the build of a folder."""
+    plan_path = os.path.join(path, BUILD_NAME, PLAN_NAME)
+    try:
+        with open(plan_path, "rb") as file:
+            build, values = PLAN.unpack(file.read(), plan_path)
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            errno.ENOENT, "no build of this folder has been started", path
+        ) from None
+    try:
+        record = FolderRecord(build["shards"], build["build"])
+        record = FolderRecord.unpack(record.pack(), plan_path)
+        on_duplicate = check_on_duplicate(build["on_duplicate"])
+        return BuildPlan(record, on_duplicate, Parameters(**values))
+    except (KeyError, TypeError, ValueError) as error:
+        raise FormatError(f"{printable(plan_path)}: {error}") from None
+
+
+def task_store(path: str, task: int) -> SpoolStore:
+    """Return the store that takes the rows of a task."""
+    check_int("task", task, 0, MOST_TASKS - 1)
+    plan = read_plan(path)
+    rows_path = os.path.join(path, BUILD_NAME, f"rows-{task:06d}")
+    return SpoolStore(rows_path, plan.parameters, plan.record.shards)
+
+
+def build_shard(path: str, shard: int) -> int:
+    """Build a shard from the rows of all tasks, and return the number of its entries."""
+    plan = read_plan(path)
+    check_int("shard", shard, 0, plan.record.shards - 1)
+    build_path = os.path.join(path, BUILD_NAME)
+    names = sorted(filter(_ROWS_NAME.fullmatch, os.listdir(build_path)))
+    spools = [
+        SpooledRows(os.path.join(build_path, name), plan.parameters, plan.record.shards)
+        for name in names
+    ]
+    kinds = {spool.kind for spool in spools if spool.kind is not None}
+    if len(kinds) > 1:
+        raise TypeError(
+            "the keys of an index in files must be all ints of 64 bits, or all strs, in all tasks"
+        )
+    segments = Segments(plan.parameters)
+    for spool in spools:
+        for keys, rows in spool.rows_of(shard):
+            try:
+                segments.insert(keys, rows, plan.on_duplicate, copy=False)
+            except DuplicateKeyError as error:
+                raise ValueError(
+                    f"key {error.key!r} occurs twice, in shard {shard} "
+                    "(on_duplicate='replace' or 'skip' allows that)"
+                ) from None
+    shard_path = os.path.join(path, shard_name(plan.record.build, shard))
+    kind = next(iter(kinds), "int")
+    write_file(shard_path, plan.parameters, kind, segments.all)
+    return len(segments)
+
+
+def finish_build(path: str) -> None:
+    """Let the new shards be those of the folder, and remove the folder of the build."""
+    plan = read_plan(path)
+    for shard, name in enumerate(plan.record.names()):
+        shard_path = os.path.join(path, name)
+        if not os.path.exists(shard_path):
+            raise FormatError(f"{printable(path)}: shard {shard} is not built yet")
+        store = FileStore(shard_path, verify=False)
+        parameters = store.parameters
+        store.abandon()
+        if parameters != plan.parameters:
+            raise FormatError(
+                f"{printable(shard_path)}: its parameters are not those of the build"
+            )
+    with ExitStack() as stack:
+        for former_path in _former_shards(path):
+            stack.enter_context(locked_for_replacement(former_path))
+        write_record(path, plan.record)
+    shutil.rmtree(os.path.join(path, BUILD_NAME), ignore_errors=True)
+
+
+def _former_shards(path: str) -> list[str]:
+    if not is_shard_folder(path):
+        return []
+    try:
+        names = read_record(path).names()
+    except FormatError:  # a damaged record is replaced
+        return []
+    return [os.path.join(path, name) for name in names]
+
+
+# ---- all shards ----
+
+
+def build_all(path: str, processes: int, progress: Progress | None = None) -> None:
+    """Build all shards in several processes, and finish the build."""
+    shards = read_plan(path).record.shards
+    processes = min(check_int("processes", processes, 1), shards)
+
+    def tell(done: int) -> None:
+        if progress is not None:
+            progress("save", done, shards)
+
+    if processes == 1:
+        for shard in range(shards):
+            build_shard(path, shard)
+            tell(shard + 1)
+    else:
+        _build_in_processes(path, shards, processes, tell)
+    finish_build(path)
+
+
+def _build_in_processes(path: str, shards: int, processes: int, tell: Any) -> None:
+    # Imported here, as they take 20 ms.
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+
+    pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
+    try:
+        futures = [pool.submit(build_shard, path, shard) for shard in range(shards)]
+        for shard, future in enumerate(futures):
+            try:
+                future.result()
+            except BrokenProcessPool:
+                raise OSError(
+                    f"{printable(path)}: the process that builds shard {shard} or a later one has "
+                    "ended: it may need more memory, or more shards"
+                ) from None
+            tell(shard + 1)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def save_shards(
+    path: str | os.PathLike[str],
+    parameters: Parameters,
+    store: Store,
+    shards: int,
+    progress: Progress | None = None,
+) -> None:
+    """Write the entries of a store of any kind to a folder of shards."""
+    folder = os.fspath(path)
+    check_shards(shards)
+    check_folder_target(folder)
+    with only_build(folder):
+        start_build(folder, parameters, shards, "error", restart=True)
+        rows = task_store(folder, 0)
+        try:
+            for keys, signatures in store.items():
+                rows.insert(keys, signatures, "error")
+        except BaseException:
+            rows.abandon()
+            raise
+        rows.close()
+        build_all(folder, 1, progress)
+
+
+def only_build(path: str) -> Any:
+    """Hold the lock of a build in one call, which replaces one that was interrupted."""
+    os.makedirs(path, exist_ok=True)
+    lock_path = os.path.join(path, f"{BUILD_NAME}.lock")
+    return locked(lock_path, f"{printable(path)} is being built elsewhere", remove=True)

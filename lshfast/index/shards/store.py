@@ -1,0 +1,459 @@
+"""The store of a folder of shards: their segments are searched and changed as one index.
+
+Each shard is a `FileStore`. The first change of a shard locks its file, so several processes may
+change different shards at the same time, and `shards_of` says which keys are in which.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import get_args
+
+import numpy as np
+
+from lshfast._common.atomic_files import printable
+from lshfast._common.errors import FormatError
+from lshfast._common.progress import Progress
+from lshfast._common.types import Int64Array, UInt64Array
+from lshfast.index.keys import Column, as_column, kind_of, listed, take
+from lshfast.index.shards.folder import (
+    check_keys_of,
+    new_undo_name,
+    places_by_shard,
+    read_record,
+    shards_of,
+    undo_records,
+    write_undo,
+)
+from lshfast.index.stores.file import (
+    VERIFIED_WHEN_OPENED,
+    FileStore,
+    Mode,
+    check_kind,
+)
+from lshfast.index.stores.memory import LockedStore
+from lshfast.index.stores.segment import Segment
+from lshfast.index.stores.segments import Segments, find_in, names_in
+from lshfast.index.stores.values import OnDuplicate, Parameters, places_to_insert
+
+# How often a folder is opened anew because a writer changed it meanwhile.
+MOST_ATTEMPTS = 100
+
+
+@dataclass(eq=False)
+class ShardSegments(Segments):
+    """The segments of all shards, and the changes of each.
+
+    Parameters
+    ----------
+    shards : list of Segments
+        The segments of each shard.
+    """
+
+    shards: list[Segments] = field(default_factory=list)
+
+    @property
+    def all(self) -> list[Segment]:
+        return [segment for shard in self.shards for segment in shard.all]
+
+    def find(self, keys: Column) -> tuple[Int64Array, Int64Array]:
+        if kind_of(keys) != self.kind:  # keys of other types may equal those here
+            return find_in(self.all, keys)
+        where = np.full(len(keys), -1, np.int64)
+        rows = np.full(len(keys), -1, np.int64)
+        lengths = [0, *(len(shard.all) for shard in self.shards)]
+        first_segments = np.cumsum(lengths)
+        for number, places in places_by_shard(keys, len(self.shards)):
+            segment, row = find_in(self.shards[number].all, take(keys, places))
+            where[places] = np.where(segment < 0, -1, segment + first_segments[number])
+            rows[places] = row
+        return where, rows
+
+    def insert(
+        self,
+        keys: Column,
+        signatures: UInt64Array,
+        on_duplicate: OnDuplicate,
+        *,
+        copy: bool,
+    ) -> int:
+        places = places_to_insert(keys, self.find(keys)[1], on_duplicate)
+        parts = deque(
+            places_by_shard(take(keys, places), len(self.shards), places=places)
+        )
+        # The keys are distinct now, and new unless they are replaced. So an insertion that an
+        # interrupt leaves in the middle can be repeated.
+        repeatable: OnDuplicate = "skip" if on_duplicate == "error" else on_duplicate
+        try:
+            self._insert_parts(keys, signatures, parts, repeatable)
+        except KeyboardInterrupt:
+            self._insert_parts(keys, signatures, parts, repeatable)
+            raise
+        return len(places)
+
+    def _insert_parts(
+        self,
+        keys: Column,
+        signatures: UInt64Array,
+        parts: deque[tuple[int, Int64Array]],
+        on_duplicate: OnDuplicate,
+    ) -> None:
+        while parts:
+            number, places = parts[0]
+            self.shards[number].insert(
+                take(keys, places), signatures[places], on_duplicate, copy=False
+            )
+            parts.popleft()
+
+    def remove(self, keys: Column) -> None:
+        where, rows = self.find(keys)
+        if (where < 0).any():
+            raise KeyError(listed(take(keys, np.flatnonzero(where < 0)[:1]))[0])
+        stored_keys = listed(names_in(self.all, (where << 32) + rows))
+        distinct_keys = as_column(dict.fromkeys(stored_keys))
+        parts = deque(places_by_shard(distinct_keys, len(self.shards)))
+        try:
+            self._remove_parts(distinct_keys, parts)
+        except KeyboardInterrupt:
+            self._remove_parts(distinct_keys, parts)
+            raise
+
+    def _remove_parts(self, keys: Column, parts: deque[tuple[int, Int64Array]]) -> None:
+        while parts:
+            number, places = parts[0]
+            shard = self.shards[number]
+            shard_keys = take(keys, places)
+            present_places = np.flatnonzero(shard.contains(shard_keys))
+            shard.remove(take(shard_keys, present_places))
+            parts.popleft()
+
+
+class ShardStore(LockedStore):
+    """Store entries in a folder of shards; changes stay in memory until `commit`.
+
+    A commit of several shards is seen as a whole: other processes open the former state until it
+    ends, also if the writer is killed.
+
+    Parameters
+    ----------
+    path : path
+        A folder that `ShardBuild`, or `save` with `shards`, has written.
+    mode : {"r", "r+", "c"}
+        As for `FileStore`. With "r+", a shard is locked when it is changed first, until the index
+        is closed. Other shards can be changed by other processes.
+    verify : bool, optional
+        As for `LSHIndex.open`. The size is that of all shards together.
+
+    Attributes
+    ----------
+    path : str
+    shards : int
+        Number of shards.
+
+    Raises
+    ------
+    FormatError
+        If the folder has no complete index, or a shard is missing or damaged; the error names the
+        shard.
+    """
+
+    path: str
+    shards: int
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        mode: Mode = "r",
+        *,
+        verify: bool | None = None,
+    ) -> None:
+        if mode not in get_args(Mode):
+            raise ValueError(f"mode must be 'r', 'r+' or 'c', not {mode!r}")
+        super().__init__()
+        self.path = os.path.abspath(path)
+        self.mode: Mode = mode
+        self._pid = os.getpid()  # a forked child must not write
+        self._undo_name = new_undo_name()
+        self._undo_headers = dict[int, bytes]()
+        self._stores = self._opened(verify)
+        self.shards = len(self._stores)
+        try:
+            self.parameters = check_parameters(
+                [(store.path, store.segments.bound) for store in self._stores]
+            )
+            self._gather_segments()
+            if verify:
+                self._check_places()
+        except BaseException:
+            self._release_shards()
+            raise
+
+    def _opened(self, verify: bool | None) -> list[FileStore]:
+        """Open all shards in one state."""
+        for _ in range(MOST_ATTEMPTS):
+            self._record = read_record(self.path)
+            former_headers = self._former_headers()
+            stores = list[FileStore]()
+            try:
+                self._open_shards(stores, former_headers, verify)
+            except BaseException as error:
+                _abandon(stores)
+                if read_record(self.path) != self._record:
+                    continue
+                if isinstance(error, FileNotFoundError):
+                    name = os.path.basename(str(error.filename))
+                    raise missing_shard(self.path, name) from None
+                raise
+            if self._is_one_state(stores, former_headers):
+                return stores
+            _abandon(stores)
+        raise BlockingIOError(
+            f"{printable(self.path)} is changed by other processes all the time"
+        )
+
+    def _open_shards(
+        self,
+        stores: list[FileStore],
+        former_headers: Mapping[int, bytes],
+        verify: bool | None,
+    ) -> None:
+        paths = [os.path.join(self.path, name) for name in self._record.names()]
+        if verify is None:
+            verify = sum(map(os.path.getsize, paths)) <= VERIFIED_WHEN_OPENED
+        mode: Mode = "c" if self.mode == "c" else "r"
+        for number, path in enumerate(paths):
+            header = former_headers.get(number)
+            stores.append(FileStore(path, mode, verify=verify, header=header))
+
+    def _is_one_state(
+        self, stores: list[FileStore], former_headers: Mapping[int, bytes]
+    ) -> bool:
+        """Return whether no commit began or ended since the former headers were read."""
+        return (
+            read_record(self.path) == self._record
+            and self._former_headers() == former_headers
+            and all(
+                number in former_headers or store.header() == store.opened_header
+                for number, store in enumerate(stores)
+            )
+        )
+
+    def _former_headers(self) -> dict[int, bytes]:
+        """Return the headers of shards before commits that have not ended."""
+        headers = dict[int, bytes]()
+        for record in undo_records(self.path, self._record.build).values():
+            headers.update(record)
+        return headers
+
+    def _gather_segments(self) -> None:
+        """Search the present segments of all shards from now on."""
+        shards = [store.segments for store in self._stores]
+        self._segments = ShardSegments(self.parameters, shards=shards)
+
+    # ---- changes ----
+
+    def check_writable(self) -> None:
+        super().check_writable()
+        if self.mode == "r":
+            raise ValueError(
+                f"{self.path} is open for reading only: open it with mode='r+'"
+            )
+
+    def _check_in_place(self) -> None:
+        self.check_writable()
+        if self.mode != "r+":
+            raise ValueError(
+                f"{self.path} is open for reading only: save the index to another place"
+            )
+
+    def check_kind(self, kind: str) -> None:
+        with self.gate.reading():
+            check_kind(kind, self._stored_kind())
+
+    def _stored_kind(self) -> str | None:
+        kinds = (
+            segment.kind
+            for segment in self.segments.all
+            if segment.deleted is not None or len(segment)
+        )
+        return next(kinds, None)
+
+    def _check_keys(self, keys: Column) -> None:
+        check_kind(kind_of(keys), self._stored_kind())
+        self._lock_shards(np.unique(shards_of(keys, self.shards)).tolist())
+
+    def remove(self, keys: Column) -> None:
+        with self.gate.writing():
+            self.check_writable()
+            segments = self.segments
+            where, rows = segments.find(keys)
+            if (where >= 0).all():
+                stored_keys = names_in(segments.all, (where << 32) + rows)
+                numbers = np.unique(shards_of(stored_keys, self.shards))
+                self._lock_shards(numbers.tolist())
+            self.segments.remove(keys)
+
+    def _lock_shards(self, numbers: list[int]) -> None:
+        """Lock the files of shards that are about to be changed, and open their newest states."""
+        if self.mode != "r+":
+            return
+        for number in numbers:
+            store = self._stores[number]
+            if store.mode == "r+":
+                store.check_writable()
+                continue
+            self._end_commits_of(number)
+            locked_store = FileStore(store.path, "r+", verify=False)
+            self._stores[number] = locked_store
+            store.abandon()
+        self._gather_segments()
+
+    def _end_commits_of(self, number: int) -> None:
+        """Undo the commits of a shard whose writers have ended before them."""
+        for name, headers in undo_records(self.path, self._record.build).items():
+            if number not in headers or name == self._undo_name:
+                continue
+            stores = list[FileStore]()
+            try:
+                for shard in headers:
+                    path = self._stores[shard].path
+                    stores.append(FileStore(path, "r+", verify=False))
+                for store, header in zip(stores, headers.values(), strict=True):
+                    store.restore(header)
+                write_undo(self.path, name, self._record.build, {})
+            finally:
+                _abandon(stores)
+
+    def commit(self, progress: Progress | None = None) -> None:
+        """Write all changes to the shards, and wait until they are on the disk.
+
+        Raises
+        ------
+        OSError
+            If a shard cannot be written; the error names it. The index keeps the changes, and a
+            later commit writes them. Until then, others open the former state of all shards.
+        """
+        with self.gate.writing():
+            self._check_in_place()
+            self._commit(progress)
+
+    def _commit(self, progress: Progress | None) -> None:
+        changed = [
+            number
+            for number, store in enumerate(self._stores)
+            if store.mode == "r+" and store.is_changed()
+        ]
+        if len(changed) > 1 or self._undo_headers:
+            headers = {number: self._stores[number].header() for number in changed}
+            self._undo_headers = {**headers, **self._undo_headers}
+            self._write_undo(self._undo_headers)
+        try:
+            for number in changed:
+                self._stores[number].commit(progress)
+        finally:
+            self._gather_segments()
+        if self._undo_headers:
+            self._write_undo({})
+            self._undo_headers = {}
+
+    def _write_undo(self, headers: Mapping[int, bytes]) -> None:
+        write_undo(self.path, self._undo_name, self._record.build, headers)
+
+    def compact(self, progress: Progress | None = None) -> None:
+        """Rewrite each shard without removed entries; this commits first.
+
+        Raises
+        ------
+        OSError
+            If a shard is open for writing elsewhere, or cannot be written. Those before it are
+            rewritten; no entry has changed.
+        """
+        with self.gate.writing():
+            self._check_in_place()
+            self._lock_shards(list(range(self.shards)))
+            self._commit(None)
+            try:
+                for store in self._stores:
+                    store.compact(progress)
+            finally:
+                self._gather_segments()
+
+    # ---- checks and figures ----
+
+    def verify(self) -> None:
+        """Check all shards as `FileStore.verify` does, and that each has its keys only."""
+        with self.gate.reading():
+            self.segments  # noqa: B018 (ValueError after `close`)
+            for store in self._stores:
+                store.verify()
+            self._check_places()
+
+    def check_stored_sums(self) -> None:
+        for store in self._stores:
+            store.check_stored_sums()
+
+    def _check_places(self) -> None:
+        """Raise FormatError if a shard has a key of another one."""
+        for number, store in enumerate(self._stores):
+            check_keys_of(store, store.path, number, self.shards)
+
+    def stats(self) -> dict[str, int]:
+        with self.gate.reading():
+            return self._figures()
+
+    def _figures(self) -> dict[str, int]:
+        figures = {"shards": self.shards}
+        self.segments  # noqa: B018 (ValueError after `close`)
+        for store in self._stores:
+            for name, value in store.figures().items():
+                figures[name] = figures.get(name, 0) + value
+        return figures
+
+    def __repr__(self) -> str:
+        return f"ShardStore({self.path!r}, mode={self.mode!r}, {self._size()})"
+
+    # ---- the end ----
+
+    def close(self) -> None:
+        with self.gate.writing():
+            if not self.closed and self.mode == "r+" and os.getpid() == self._pid:
+                self._commit(None)
+            self._end()
+
+    def abandon(self) -> None:
+        """Close the shards without a commit."""
+        super().close()
+
+    def _end(self) -> None:
+        super()._end()
+        self._release_shards()
+
+    def _release_shards(self) -> None:
+        _abandon(self._stores)
+
+
+def _abandon(stores: list[FileStore]) -> None:
+    for store in stores:
+        store.abandon()
+
+
+def missing_shard(path: str, name: str) -> FormatError:
+    """Return the error that names a shard that is not there."""
+    return FormatError(f"{printable(path)}: the shard {printable(name)} is missing")
+
+
+def check_parameters(stores: list[tuple[str, Parameters]]) -> Parameters:
+    """Return the parameters of all shards, or raise FormatError that names one with others."""
+    first = stores[0][1]
+    for name, parameters in stores[1:]:
+        if parameters != first:
+            try:
+                first.check_same(parameters)
+                reason = f"threshold is {first.threshold!r} in the first shard"
+            except ValueError as error:
+                reason = str(error)
+            raise FormatError(f"{printable(name)}: {reason}")
+    return first
