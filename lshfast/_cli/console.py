@@ -349,12 +349,17 @@ def index_table(path: str, index: OpenedIndex, kind: str | None) -> str:
         ),
         "",
     ]
-    sizes = {name: size for name, size in stats.store.items() if name != "segments"}
+    counts = {
+        name: stats.store[name]
+        for name in ("shards", "segments")
+        if name in stats.store
+    }
+    sizes = {name: size for name, size in stats.store.items() if name not in counts}
     lines += [
         f"{name.removesuffix(' bytes'):<14}{size:>14,} bytes"
         for name, size in sizes.items()
     ]
-    lines += [_line("segments", stats.store.get("segments", 1)), ""]
+    lines += [_line(name, count) for name, count in counts.items()] + [""]
     lines.append(_line("candidates", f"{stats.expected_candidates:,.2f}", EXPECTED))
     lines += [f"{'entries':<14}{'buckets':>14}   (bars: logarithmic)"]
     widest = log2(1 + max(stats.bucket_sizes.values(), default=1))

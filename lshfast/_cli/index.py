@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from lshfast._engine.inputs import Inputs
     from lshfast._io import Output
 
-INDEX = Argument("index", "FILE.lsh", "The index.", str)
+INDEX = Argument(
+    "index", "FILE.lsh", "The index: a file, a folder of shards, or a URL.", str
+)
 KEYS = Argument("key", "KEY", "Keys to remove.", required=False)
 QUERY_INPUTS = replace(INPUTS, help="As for dedup.", required=False)
 
@@ -46,7 +48,7 @@ KIND_OF_INDEX = replace(
 )
 COLUMNS = options_named("column", "id_column")
 BUILD_OPTIONS = (
-    output_option("The index to write.", "FILE.lsh"),
+    output_option("The index to write; with --shards a folder.", "FILE.lsh"),
     *COLUMNS,
     *READING,
     *options_named("kind", "threshold", "radius"),
@@ -55,6 +57,13 @@ BUILD_OPTIONS = (
         None,
         "Vectors, instead of --threshold or --radius: a bound within which 95 % of the rows have "
         "N others, for index query -k N.",
+        int,
+        metavar="N",
+    ),
+    daily_option(
+        "shards",
+        None,
+        "Texts and sets: write a folder of N files that are used as one index.",
         int,
         metavar="N",
     ),
@@ -167,7 +176,7 @@ def build(options: Options, console: Console) -> None:
             options.output,
             plan,
             progress=watch,
-            **options.picked(("k", "on_duplicate", "overwrite")),
+            **options.picked(("k", "shards", "on_duplicate", "overwrite")),
         )
     console.finish(summary)
 

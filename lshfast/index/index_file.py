@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 from lshfast.index.lsh_index import LSHIndex
 from lshfast.index.memory_index import MemoryIndex, magic_of
 from lshfast.index.shards.folder import is_shard_folder
-from lshfast.index.shards.places import store_at
+from lshfast.index.shards.places import is_remote, store_at
 from lshfast.index.stores.base import Store
 from lshfast.index.stores.file import OPEN_FILES_STAY, Mode, check_target
 from lshfast.index.stores.file_sections import HEADER, lock_file
@@ -83,7 +83,7 @@ def check_index_target(path: str, overwrite: bool, kind: type[Any]) -> None:
 
 def _class_of_codes(path: str) -> type[HammingIndex] | type[TanimotoIndex] | None:
     """Return the class of an index of codes, None for other files."""
-    if os.path.isdir(path):
+    if is_remote(path) or os.path.isdir(path):
         return None
     with open(path, "rb") as file:
         head = file.read(len(HEADER.magic))

@@ -240,8 +240,8 @@ class ShardBuild:
         Parameters
         ----------
         processes : int, default 1
-            Number of processes. As with `multiprocessing`, a script that uses several must protect
-            its start with ``if __name__ == "__main__":``.
+            The most processes; small builds use fewer. As with `multiprocessing`, a script that
+            uses several must protect its start with ``if __name__ == "__main__":``.
         progress : callable, optional
             Called with ("save", shards done, shards in total).
 

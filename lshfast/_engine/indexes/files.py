@@ -7,7 +7,6 @@ nothing.
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,13 +25,15 @@ from lshfast._engine.frame import Job
 from lshfast._engine.indexes.items import ItemIndex
 from lshfast._engine.indexes.plan_of_index import plan_of_index
 from lshfast._engine.indexes.run_indexes import POINTS, naming, plan_of_items
+from lshfast._engine.indexes.targets import FileTarget, ShardTarget
 from lshfast._engine.inputs import Inputs
 from lshfast._engine.kinds import item_kind
 from lshfast._engine.kinds.kind import Insertion
 from lshfast._engine.plan import AnyPlan
-from lshfast._io import Corpus, DataError, check_place
+from lshfast._io import Corpus, DataError
 from lshfast._items.measures import MEASURES_OF, check_item_measure, is_distance
 from lshfast.index.keys import Column, as_column, listed, take
+from lshfast.index.shards.places import bytes_at
 from lshfast.index.stores.values import OnDuplicate
 
 if TYPE_CHECKING:
@@ -193,6 +194,7 @@ def build_index(
     plan: AnyPlan,
     *,
     k: int | None = None,
+    shards: int | None = None,
     on_duplicate: OnDuplicate = "error",
     overwrite: bool = False,
     progress: Progress | None = None,
@@ -203,12 +205,15 @@ def build_index(
     ----------
     inputs : Inputs
     path : path
-        The file. It gets its name when it is complete.
+        The file, or with `shards` the folder. It gets its name, or its record, when it is complete.
     plan : Plan or PointPlan
         Its settings for verification and groups are not used.
     k : int, optional
         For vectors: the bound is one within which 95 % of the rows have k others, and not that of
         the plan. The index also checks by the vectors that its functions have the promised recall.
+    shards : int, optional
+        Write a folder of this many shards. The rows go to the disk, and the shards are built in as
+        many processes as the plan has threads.
     on_duplicate : {"error", "skip", "replace"}
         How to treat a row with an earlier row's id: it is a bad row, it is ignored, or it replaces
         the earlier row.
@@ -227,25 +232,27 @@ def build_index(
     OSError
         If the file cannot be written; an existing file is unchanged.
     """
-    from lshfast.index.index_file import check_index_target
-
     kind = item_kind(plan.kind)
     index, index_class, format = kind.new_index(path, plan, on_duplicate)
     job = _job(path, inputs, overwrite)
+    target = (
+        FileTarget(path, overwrite)
+        if shards is None
+        else ShardTarget(path, overwrite, shards, plan.threads)
+    )
     corpus, reader = inputs.open_kind(
         plan, format=format, unique_ids=on_duplicate == "error"
     )
     job.add(corpus)
-    check_place(path, (file.location for file in corpus.files), overwrite)
-    check_index_target(path, overwrite, index_class)
+    target.check((file.location for file in corpus.files), index_class)
     job.check()
-    insertion = Insertion(index, path, corpus, plan, reader, job, progress)
-    with job.reading(corpus):
-        empty = kind.fill_index(insertion, k)
-    overwritten = os.path.exists(path)
-    with job.writing("save"):
-        job.write_rejects()
-        index.save(path, overwrite=overwrite, progress=progress)
+    with target.filling(index) as filled_index:
+        insertion = Insertion(filled_index, path, corpus, plan, reader, job, progress)
+        with job.reading(corpus):
+            empty = kind.fill_index(insertion, k)
+        overwritten = target.exists()
+        index = target.written(filled_index, job, progress)
+    insertion = replace(insertion, index=index)
     summary = replace(_summary(insertion, len(index), empty), overwritten=overwritten)
     if k is not None and isinstance(index, ItemIndex):
         return replace(summary, k=k, bound=index.plan(measure=plan.measure).bound)
@@ -328,7 +335,7 @@ def _summary(insertion: Insertion, added: int, empty: int) -> IndexSummary:
         measure=plan.measure,
         entries=len(index),
         kind=index.key_kind,
-        file_bytes=os.path.getsize(insertion.path),
+        file_bytes=bytes_at(insertion.path),
         expected_candidates=getattr(stats, "expected_candidates", None),
     )
 
@@ -403,12 +410,12 @@ def verify_index(path: str) -> tuple[int, int]:
     """
     with opened_any(path, verify=False) as index:
         index.verify()
-        return len(index), os.path.getsize(path)
+        return len(index), bytes_at(path)
 
 
 def compact_index(path: str, progress: Progress | None = None) -> tuple[int, int]:
     """Rewrite an index file without deleted entries; return its bytes before and after."""
-    before = os.path.getsize(path)
+    before = bytes_at(path)
     with opened_any(path, "r+") as index:
         index.compact(progress=progress)
-    return before, os.path.getsize(path)
+    return before, bytes_at(path)

@@ -14,9 +14,10 @@ import errno
 import os
 import re
 import shutil
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lshfast._common.atomic_files import atomic_file, printable
 from lshfast._common.checks import check_int
@@ -24,7 +25,6 @@ from lshfast._common.container import Manifest
 from lshfast._common.errors import FormatError
 from lshfast._common.locks import locked
 from lshfast._common.progress import Progress
-from lshfast._io.sources import is_url
 from lshfast.index.keys import DuplicateKeyError
 from lshfast.index.shards.folder import (
     BUILD_NAME,
@@ -37,6 +37,7 @@ from lshfast.index.shards.folder import (
     shard_name,
     write_record,
 )
+from lshfast.index.shards.places import is_remote
 from lshfast.index.shards.spool import SpooledRows, SpoolStore
 from lshfast.index.stores.base import Store
 from lshfast.index.stores.file import FileStore, write_file
@@ -48,6 +49,9 @@ PLAN_NAME = "plan.json"
 PLAN = Manifest(1, "build parameters")
 
 MOST_TASKS = 1_000_000
+
+# Bytes of rows for which a further process is started, which takes about half a second.
+PROCESS_BYTES = 1 << 27
 
 _ROWS_NAME = re.compile("rows-[0-9]{6}")
 
@@ -75,7 +79,7 @@ def check_folder_target(path: str) -> None:
     ValueError
         If the path is a URL.
     """
-    if is_url(path):
+    if is_remote(path):
         raise ValueError(
             f"{printable(path)}: shards are built in a local folder; copy it to this place then"
         )
@@ -218,8 +222,15 @@ def _former_shards(path: str) -> list[str]:
 
 def build_all(path: str, processes: int, progress: Progress | None = None) -> None:
     """Build all shards in several processes, and finish the build."""
+    build_each(path, processes, progress)
+    finish_build(path)
+
+
+def build_each(path: str, processes: int, progress: Progress | None = None) -> None:
+    """Build all shards in several processes."""
     shards = read_plan(path).record.shards
-    processes = min(check_int("processes", processes, 1), shards)
+    check_int("processes", processes, 1)
+    processes = min(processes, shards, 1 + _spooled_bytes(path) // PROCESS_BYTES)
 
     def tell(done: int) -> None:
         if progress is not None:
@@ -231,10 +242,17 @@ def build_all(path: str, processes: int, progress: Progress | None = None) -> No
             tell(shard + 1)
     else:
         _build_in_processes(path, shards, processes, tell)
-    finish_build(path)
 
 
-def _build_in_processes(path: str, shards: int, processes: int, tell: Any) -> None:
+def _spooled_bytes(path: str) -> int:
+    build_path = os.path.join(path, BUILD_NAME)
+    names = filter(_ROWS_NAME.fullmatch, os.listdir(build_path))
+    return sum(os.path.getsize(os.path.join(build_path, name)) for name in names)
+
+
+def _build_in_processes(
+    path: str, shards: int, processes: int, tell: Callable[[int], None]
+) -> None:
     # Imported here, as they take 20 ms.
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
@@ -280,8 +298,33 @@ def save_shards(
         build_all(folder, 1, progress)
 
 
-def only_build(path: str) -> Any:
-    """Hold the lock of a build in one call, which replaces one that was interrupted."""
+@contextmanager
+def only_build(path: str) -> Iterator[None]:
+    """Hold the lock of a build in one call, which replaces one that was interrupted.
+
+    If the block raises an error, what the build has written is removed.
+    """
+    is_new = not os.path.exists(path)
     os.makedirs(path, exist_ok=True)
     lock_path = os.path.join(path, f"{BUILD_NAME}.lock")
-    return locked(lock_path, f"{printable(path)} is being built elsewhere", remove=True)
+    refusal = f"{printable(path)} is being built elsewhere"
+    try:
+        with locked(lock_path, refusal, remove=True):
+            try:
+                yield
+            except BaseException:
+                _remove_build(path)
+                raise
+    finally:
+        if is_new and not os.listdir(path):
+            with suppress(OSError):
+                os.rmdir(path)
+
+
+def _remove_build(path: str) -> None:
+    """Remove the files of a build that has not ended."""
+    with suppress(OSError, FormatError):
+        for name in read_plan(path).record.names():
+            with suppress(FileNotFoundError):
+                os.unlink(os.path.join(path, name))
+    shutil.rmtree(os.path.join(path, BUILD_NAME), ignore_errors=True)

@@ -363,7 +363,16 @@ class RangeTables:
                 raise
             raise FormatError(f"{self._data.name}: {error}") from None
 
-    # ---- figures ----
+    # ---- whole sections and figures ----
+
+    def sections(self) -> dict[str, list[npt.NDArray[Any]]]:
+        """Return all sections as `BandTables.sections` does, from the whole file."""
+        with self._errors():
+            read = _whole_sections(self._data, self._sections)
+            return {
+                name: [read(name).view(DTYPES[name])]
+                for name in SECTIONS[self._kind][1:]
+            }
 
     def nbytes(self) -> tuple[int, int, int]:
         sizes = {name: section.nbytes for name, section in self._sections.items()}

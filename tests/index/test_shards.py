@@ -1,0 +1,489 @@
+"""Indexes in folders of shards: the answers of one file, changes, builds by tasks, and damage."""
+
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lshfast import LSHIndex, NearNeighbors, TokenSets
+from lshfast._common.errors import FormatError
+from lshfast.families import SimHashFamily
+from lshfast.index import DuplicateKeyError, RangeStore, ShardBuild, ShardStore
+from lshfast.index.shards.folder import shards_of
+from tests.index.index_files import content, posix
+from tests.stages.test_s3 import server  # noqa: F401 (a fixture)
+
+N = 200
+
+
+def signatures(n=N, seed=0):
+    """Return signatures of 16 slots: pairs that are similar, a crowd, and empty sets."""
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(0, 2**63, (n, 16)).astype(np.uint64)
+    rows[1::2] = np.where(rng.random((n // 2, 16)) < 0.1, np.uint64(1), rows[::2])
+    rows[: n // 4, :4] = 5
+    rows[-2:] = 2**64 - 1
+    return rows
+
+
+def empty_index(**options):
+    return LSHIndex(0.5, 16, bands=4, rows_per_band=4, **options)
+
+
+# Keys of 10,000 bytes are longer than a window of a block, and others are empty.
+KEYS = {
+    "int": list(range(-5, N - 5)),
+    "str": ["", "ä" * 5000, *(f"k{i}" * (i % 60 + 1) for i in range(N - 2))],
+}
+
+
+def one_index(kind="int", rows=None, **options):
+    index = empty_index(**options)
+    index.insert(KEYS[kind], signatures() if rows is None else rows)
+    return index
+
+
+def in_folder(path, index, shards=3):
+    index.save(path, shards=shards)
+    return path
+
+
+@pytest.fixture
+def memory_folder():
+    """A folder of fsspec's file system in memory."""
+    system = pytest.importorskip("fsspec").filesystem("memory")
+    yield lambda path: system.put(str(path), "/shard-tests", recursive=True)
+    with suppress(FileNotFoundError):
+        system.rm("/shard-tests", recursive=True)
+
+
+def assert_same_answers(index, other, rows):
+    assert len(index) == len(other)
+    assert content(index) == content(other)
+    for options in ({}, {"k": 3}, {"threshold": 0.4}, {"k": 2, "most": 0.9}):
+        assert list(index.query(rows, **options)) == list(other.query(rows, **options))
+        assert index.query(rows[0], **options) == other.query(rows[0], **options)
+    assert list(index.pairs(0.8)) == list(other.pairs(0.8))
+
+
+@pytest.mark.parametrize("kind", ["int", "str"])
+@pytest.mark.parametrize("place", ["folder", "folder of one", "URL", "URL of a file"])
+def test_answers_are_those_of_one_file(tmp_path, memory_folder, kind, place):
+    one = one_index(kind)
+    rows = signatures()
+    path = in_folder(tmp_path / "index", one, 1 if place == "folder of one" else 3)
+    with LSHIndex.open(path, "r+") as index:  # a second segment, and deleted rows
+        index.remove(KEYS[kind][10:20])
+        index.insert(KEYS[kind][12:14], rows[12:14])
+    one.remove(KEYS[kind][10:20])
+    one.insert(KEYS[kind][12:14], rows[12:14])
+    if place == "URL":
+        memory_folder(f"{path}/")
+        path = "memory://shard-tests"
+    elif place == "URL of a file":
+        one.save(tmp_path / "one.lsh")
+        memory_folder(tmp_path / "one.lsh")
+        path = "memory://shard-tests"
+    with LSHIndex.open(path) as index:
+        assert_same_answers(index, one, rows)
+        index.verify()
+        some_keys = [*KEYS[kind][:30], 1.0, True, "absent", 2**70, 7.5]
+        assert index.contains(some_keys).tolist() == one.contains(some_keys).tolist()
+        assert index.key_kind == kind
+        assert index.parameters == one.parameters
+        assert index.stats().entries == len(one)
+        index.save(tmp_path / "again.lsh")
+    with LSHIndex.open(tmp_path / "again.lsh", verify=True) as index:
+        assert_same_answers(index, one, rows)
+
+
+def test_other_families(tmp_path, memory_folder):
+    vectors = [[f"t{i % 40 + j}" for j in range(8)] for i in range(80)]
+    one = LSHIndex(family=SimHashFamily(), bands=4, rows_per_band=8)
+    sets = TokenSets.from_sets(vectors)
+    one.insert(np.arange(80), sets)
+    path = in_folder(tmp_path / "index", one)
+    memory_folder(f"{path}/")
+    for place in (path, "memory://shard-tests"):
+        with LSHIndex.open(place) as index:
+            assert list(index.query(sets, k=5)) == list(one.query(sets, k=5))
+            assert list(index.query(sets)) == list(one.query(sets))
+
+
+def test_points_are_searched_in_a_folder_and_not_by_ranges(tmp_path, memory_folder):
+    points = np.random.default_rng(1).random((100, 4))
+    one = NearNeighbors("euclidean", radius=0.3, dim=4, n=100)
+    one.insert(np.arange(100), points)
+    path = in_folder(tmp_path / "index", one)
+    with NearNeighbors.open(path) as index:
+        assert list(index.query(points, k=3)) == list(one.query(points, k=3))
+    memory_folder(f"{path}/")
+    with (
+        NearNeighbors.open("memory://shard-tests") as index,
+        pytest.raises(ValueError, match="not searched by ranges: copy it to a disk"),
+    ):
+        index.query(points, k=3)
+
+
+@pytest.mark.parametrize("kind", ["int", "str"])
+@pytest.mark.parametrize("on_duplicate", ["error", "replace", "skip"])
+def test_changes_are_those_of_one_index(tmp_path, kind, on_duplicate):
+    one = one_index(kind, on_duplicate=on_duplicate)
+    other_rows = signatures(seed=1)
+    new_keys = [*range(1000, 1040)] if kind == "int" else [f"n{i}" for i in range(40)]
+    repeated = [*KEYS[kind][5:15], *new_keys, new_keys[0]]
+    path = in_folder(tmp_path / "index", one)
+    for _ in range(2):
+        with LSHIndex.open(path, "r+", on_duplicate=on_duplicate) as index:
+            for each in (index, one):
+                each.remove([*KEYS[kind][20:30], KEYS[kind][20]])
+                if on_duplicate == "error":
+                    with pytest.raises(DuplicateKeyError) as error:
+                        each.insert(repeated, other_rows[: len(repeated)])
+                    assert error.value.key == KEYS[kind][5]
+                    assert not each.contains(new_keys).any()
+                else:
+                    count = each.insert(repeated, other_rows[: len(repeated)])
+                    assert count == (40 if on_duplicate == "skip" else 50)
+                    each.remove(new_keys)
+                with pytest.raises(KeyError):
+                    each.remove([KEYS[kind][40], "absent"])
+                each.insert(KEYS[kind][20:30], other_rows[20:30])
+            assert content(index) == content(one)
+            with pytest.raises(TypeError, match="the keys of this index are"):
+                index.insert(["x", 1], other_rows[:2])
+        with LSHIndex.open(path, verify=True) as index:
+            assert_same_answers(index, one, other_rows)
+    with LSHIndex.open(path, "r+") as index:
+        index.compact()
+        assert index.stats().store["segments"] == 3
+    with LSHIndex.open(path, verify=True) as index:
+        assert_same_answers(index, one, other_rows)
+
+
+def test_a_folder_is_only_changed_in_place(tmp_path):
+    path = in_folder(tmp_path / "index", one_index())
+    with LSHIndex.open(path) as index, pytest.raises(ValueError, match="reading only"):
+        index.remove(0)
+    with LSHIndex.open(path, "c") as index:
+        index.remove(0)
+        with pytest.raises(ValueError, match="save the index to another place"):
+            index.commit()
+        index.save(tmp_path / "copy", shards=2)
+    with LSHIndex.open(path) as index, LSHIndex.open(tmp_path / "copy") as copy:
+        assert (0 in index, 0 in copy) == (True, False)
+    with pytest.raises(ValueError, match="is closed"):
+        len(copy)
+
+
+# ---- writers ----
+
+
+@posix
+def test_processes_change_different_shards(tmp_path):
+    path = in_folder(tmp_path / "index", one_index())
+    keys = np.arange(1000, 1100)
+    numbers = shards_of(keys, 3)
+    rows = signatures(100, seed=2)
+    with LSHIndex.open(path, "r+") as first, LSHIndex.open(path, "r+") as second:
+        first.insert(keys[numbers == 0], rows[numbers == 0])
+        second.insert(keys[numbers == 1], rows[numbers == 1])
+        with pytest.raises(BlockingIOError, match=r"-00000\.lsh is open for"):
+            second.insert(keys[numbers == 0], rows[numbers == 0])
+    with LSHIndex.open(path, verify=True) as index:
+        assert index.contains(keys).tolist() == (numbers < 2).tolist()
+
+
+class StoppedError(Exception):
+    """Ends a commit as a full disk would, or a killed process."""
+
+
+@posix
+@pytest.mark.parametrize("calls", range(1, 7))
+def test_a_commit_that_ends_early_changes_nothing(tmp_path, calls):
+    one = one_index()
+    path = in_folder(tmp_path / "index", one)
+    reports = []
+
+    def stop(*report):
+        reports.append(report)
+        if len(reports) == calls:
+            raise StoppedError
+
+    with suppress(StoppedError), LSHIndex.open(path, "r+") as index:
+        index.remove(KEYS["int"][:50])
+        index.insert(np.arange(1000, 1100), signatures(100, seed=2))
+        index.commit(progress=stop)
+        calls = None  # it has ended
+    with LSHIndex.open(path) as index:  # before and after another writer
+        assert (content(index) == content(one)) == (calls is not None)
+    if calls is None:
+        return
+    with LSHIndex.open(path, "r+") as index:
+        index.remove(KEYS["int"][0])
+        one.remove(KEYS["int"][0])
+    with LSHIndex.open(path, verify=True) as index:
+        assert_same_answers(index, one, signatures())
+    assert not list(path.glob("undo-*"))
+
+
+@posix
+def test_a_commit_that_failed_can_be_repeated(tmp_path):
+    one = one_index()
+    path = in_folder(tmp_path / "index", one)
+    reports = []
+
+    def stop(*report):
+        reports.append(report)
+        if len(reports) == 3:
+            raise StoppedError
+
+    new_rows = signatures(100, seed=2)
+    with LSHIndex.open(path, "r+") as index:
+        index.insert(np.arange(1000, 1100), new_rows)
+        with pytest.raises(StoppedError):
+            index.commit(progress=stop)
+        with LSHIndex.open(path) as reader:
+            assert content(reader) == content(one)
+        index.insert(2000, new_rows[0])
+    one.insert(np.arange(1000, 1100), new_rows)
+    one.insert(2000, new_rows[0])
+    with LSHIndex.open(path, verify=True) as index:
+        assert_same_answers(index, one, new_rows)
+
+
+# ---- builds ----
+
+
+def put(build, task, keys, rows):
+    with build.task(task) as index:
+        index.insert(keys, rows)
+
+
+@pytest.mark.parametrize("kind", ["int", "str"])
+def test_tasks_build_what_one_index_has(tmp_path, kind):
+    rows = signatures()
+    build = ShardBuild.start(tmp_path / "index", empty_index(), 4)
+    for task, start in [(2, 150), (0, 0), (1, 100), (2, 150)]:  # in any order, repeated
+        part = slice(start, [100, 150, N][task])
+        put(ShardBuild(tmp_path / "index"), task, KEYS[kind][part], rows[part])
+    with pytest.raises(FormatError, match="shard 0 is not built yet"):
+        build.finish()
+    assert sum(build.build_shard(shard) for shard in (3, 0, 2, 1)) == N
+    build.finish()
+    assert len(os.listdir(tmp_path / "index")) == 5
+    with LSHIndex.open(tmp_path / "index", verify=True) as index:
+        assert_same_answers(index, one_index(kind), rows)
+
+
+@pytest.mark.parametrize("on_duplicate", ["error", "replace", "skip"])
+def test_equal_keys_of_tasks(tmp_path, on_duplicate):
+    rows = signatures()
+    template = empty_index(on_duplicate=on_duplicate)
+    build = ShardBuild.start(tmp_path / "index", template, 2)
+    put(build, 1, [7], rows[1:2])
+    put(build, 0, [7, 8], rows[2:4])
+    if on_duplicate == "error":
+        with pytest.raises(ValueError, match="key 7 occurs twice, in shard"):
+            build.build_all()
+        return
+    build.build_all()
+    with LSHIndex.open(tmp_path / "index") as index:
+        last = on_duplicate == "replace"
+        assert content(index)[7] == tuple(rows[1 if last else 2].tolist())
+
+
+def test_a_build_that_has_not_ended_leaves_the_former_index(tmp_path):
+    path = tmp_path / "index"
+    one = one_index()
+    in_folder(path, one)
+    build = ShardBuild.start(path, empty_index(), 2)
+    with suppress(StoppedError), build.task(0) as index:
+        index.insert(1, signatures()[0])
+        raise StoppedError
+    put(build, 1, [2], signatures()[:1])
+    build.build_shard(0)
+    with LSHIndex.open(path) as index:
+        assert content(index) == content(one)
+    with pytest.raises(FileExistsError, match="a build of this folder has not ended"):
+        ShardBuild.start(path, empty_index(), 2)
+    in_folder(path, one, 5)  # it replaces the build
+    with LSHIndex.open(path, verify=True) as index:
+        assert content(index) == content(one)
+    assert len(os.listdir(path)) == 6
+
+
+def test_entries_of_a_build_are_only_inserted(tmp_path):
+    build = ShardBuild.start(tmp_path / "index", empty_index(), 2)
+    rows = signatures()
+    with build.task(0) as index:
+        index.insert(1, rows[0])
+        for refused in (
+            lambda: index.query(rows[0]),
+            lambda: index.remove(1),
+            lambda: 1 in index,
+            lambda: list(index),
+        ):
+            with pytest.raises(ValueError, match="before its end: open the folder"):
+                refused()
+        with pytest.raises(TypeError, match="the keys of this index are ints"):
+            index.insert("x", rows[1])
+    with pytest.raises(FormatError, match=r"has no shards\.json"):
+        LSHIndex.open(tmp_path / "index")
+
+
+def test_places_that_are_refused(tmp_path):
+    (tmp_path / "file").write_text("text")
+    with pytest.raises(NotADirectoryError, match="this is a file"):
+        empty_index().save(tmp_path / "file", shards=2)
+    with pytest.raises(FileExistsError, match="such as 'file'"):
+        empty_index().save(tmp_path, shards=2)
+    with pytest.raises(ValueError, match="built in a local folder"):
+        empty_index().save("memory://x", shards=2)
+    with pytest.raises(ValueError, match=r"shards must be in 1..512, not 0"):
+        empty_index().save(tmp_path / "new", shards=0)
+    with pytest.raises(FileNotFoundError, match="no build of this folder"):
+        ShardBuild(tmp_path)
+    with pytest.raises(ValueError, match="mode must be 'r'"):
+        LSHIndex.open("memory://x", "r+")
+
+
+@pytest.mark.slow
+def test_processes_build_and_a_killed_one_is_named(tmp_path):
+    rows = signatures(1 << 17)
+    build = ShardBuild.start(tmp_path / "index", empty_index(), 4)
+    for task in range(10):
+        put(build, task, np.arange(len(rows)) + task * len(rows), rows)
+    build.build_all(2)
+    with LSHIndex.open(tmp_path / "index") as index:
+        assert len(index) == 10 * len(rows)
+
+
+# ---- damage ----
+
+
+def damaged(path, kind):
+    """Damage a folder of shards in one way; return what the error says."""
+    shards = sorted(path.glob("*.lsh"))
+    record = path / "shards.json"
+    if kind == "missing":
+        shards[1].unlink()
+        return f"the shard {shards[1].name} is missing"
+    if kind == "cut":
+        os.truncate(shards[1], 9000)
+        return shards[1].name
+    if kind == "swapped":
+        other = shards[0].read_bytes()
+        shards[0].write_bytes(shards[1].read_bytes())
+        shards[1].write_bytes(other)
+        return "belongs to another shard"
+    if kind == "other parameters":
+        LSHIndex(0.5, 16, bands=2, rows_per_band=4).save(shards[2])
+        return f"{shards[2].name}: bands is"
+    if kind == "flipped":
+        data = bytearray(shards[2].read_bytes())
+        data[len(data) // 2] ^= 1
+        shards[2].write_bytes(data)
+        return shards[2].name
+    if kind == "record":
+        record.write_bytes(record.read_bytes().replace(b'"shards": 3', b'"shards": 2'))
+        return "damaged"
+    (path / f"undo-{'0' * 16}.json").write_bytes(b"{}")
+    return "undo-0000000000000000.json: damaged"
+
+
+@pytest.mark.parametrize("place", ["folder", "URL"])
+@pytest.mark.parametrize(
+    "kind",
+    ["missing", "cut", "swapped", "other parameters", "flipped", "record", "undo"],
+)
+def test_damage_is_named(tmp_path, memory_folder, place, kind):
+    path = in_folder(tmp_path / "index", one_index())
+    message = damaged(path, kind)
+    if place == "URL":
+        memory_folder(f"{path}/")
+        path = "memory://shard-tests"
+    with pytest.raises(FormatError, match=message):
+        LSHIndex.open(path, verify=True)
+
+
+def test_damaged_rows_of_a_task_are_named(tmp_path):
+    build = ShardBuild.start(tmp_path / "index", empty_index(), 1)
+    put(build, 0, KEYS["int"], signatures())
+    rows_path = tmp_path / "index" / ".build" / "rows-000000"
+    data = rows_path.read_bytes()
+    for place in (5000, len(data) - 100, len(data) - 1):
+        rows_path.write_bytes(
+            data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
+        )
+        with pytest.raises(FormatError, match=r"rows-000000: .*checksum is wrong"):
+            build.build_shard(0)
+
+
+def test_hostile_files_are_searched_by_ranges_without_harm(tmp_path, memory_folder):
+    """Sections have no checksums that a search could check: all that they refer to is checked."""
+    one_index("str").save(tmp_path / "one.lsh")
+    data = np.fromfile(tmp_path / "one.lsh", np.uint8)
+    rng = np.random.default_rng(3)
+    rows = signatures()[::10]
+    errors = 0
+    for _ in range(20):
+        other = data.copy()
+        places = rng.integers(8192, len(data) - 600, 200)
+        other[places] = rng.integers(0, 256, 200)
+        Path(tmp_path / "other.lsh").write_bytes(other.tobytes())
+        memory_folder(tmp_path / "other.lsh")
+        with suppress(FormatError):
+            index = LSHIndex.open("memory://shard-tests")
+            index.query(rows, k=2)
+            index.contains(KEYS["str"][:20])
+            continue
+        errors += 1
+    assert errors
+
+
+# ---- ranges ----
+
+
+def test_a_search_reads_little_of_a_large_file(tmp_path, memory_folder):
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 2**63, (6_000, 16)).astype(np.uint64)
+    one = empty_index()
+    one.insert(np.arange(6_000), rows)
+    memory_folder(f"{in_folder(tmp_path / 'index', one, 2)}/")
+    index = LSHIndex.on(RangeStore("memory://shard-tests", cache_bytes=1 << 18))
+    assert list(index.query(rows[::600])) == list(one.query(rows[::600]))
+    assert 0 < index.stats().store["cache size"] <= 1 << 18
+    assert list(index.query(rows)) == list(one.query(rows))
+
+
+@pytest.mark.slow
+def test_an_index_on_s3(tmp_path, server):  # noqa: F811 (a fixture)
+    import fsspec
+
+    fsspec.config.set_conf_env(fsspec.config.conf)
+    system = fsspec.filesystem("s3")
+    system.mkdir("indexes")
+    one = one_index("str")
+    path = in_folder(tmp_path / "index", one)
+    system.put(f"{path}/", "indexes/a/", recursive=True)
+    with LSHIndex.open("s3://indexes/a", verify=True) as index:
+        assert_same_answers(index, one, signatures())
+    system.rm(f"indexes/a/{sorted(path.glob('*.lsh'))[1].name}")
+    with pytest.raises(FormatError, match=r"-00001\.lsh is missing"):
+        LSHIndex.open("s3://indexes/a")
+    with pytest.raises(FileNotFoundError):
+        LSHIndex.open("s3://indexes/absent")
+    system.rm("indexes", recursive=True)
+
+
+def test_the_store_says_what_it_is(tmp_path):
+    path = in_folder(tmp_path / "index", one_index())
+    with LSHIndex.open(path) as index:
+        assert isinstance(index.store, ShardStore)
+        assert index.stats().store["shards"] == index.store.shards == 3
+        assert repr(index.store).endswith("mode='r', 200 entries)")
+    shutil.rmtree(path)
