@@ -22,7 +22,8 @@ class IndexStats(Shown):
         For each power of two p, the number of buckets, in all bands, with at least p and less than
         2 p entries. It is empty if the store cannot count them. In a file that was changed since it
         was saved or compacted, the buckets of each segment are counted separately, and include
-        removed and replaced entries; after `compact`, this figure and the next two are exact.
+        removed and replaced entries; after `compact`, this figure and the next two are exact. In a
+        folder of shards, the buckets of each shard are always counted separately.
     largest_bucket : int
         Entries in the largest bucket.
     expected_candidates : float

@@ -86,6 +86,8 @@ class StoredIndex(KeyedEntries):
         Parameters
         ----------
         path : path
+            A file, or a folder of shards. Or the URL of one of these on an object store, or another
+            file system of fsspec, which is only read, by ranges of bytes (see `RangeStore`).
         mode : {"r", "r+", "c"}, default "r"
             "r" only reads. "r+" also inserts and removes; `commit` and `close` write the changes to
             the file. Only one process can open a file with "r+" at a time; readers continue to see

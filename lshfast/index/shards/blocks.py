@@ -114,7 +114,7 @@ class RemoteBytes:
         if not nbytes:
             return np.empty(0, np.uint8)
         with remote_errors():
-            data = self._system.cat_file(self.path, start, start + nbytes)
+            data = self._system.cat_file(self.path, start=start, end=start + nbytes)
         return self._checked(data, start, nbytes)
 
     def windows(self, starts: Int64Array, nbytes: int) -> UInt8Array:

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -138,8 +138,8 @@ def is_ours(name: str) -> bool:
 # ---- commits of several shards ----
 
 
-def undo_records(path: str, build: str) -> dict[str, dict[int, bytes]]:
-    """Return, by file name, the headers of a build's shards before commits that have not ended."""
+def undo_records(path: str, record: FolderRecord) -> dict[str, dict[int, bytes]]:
+    """Return, by file name, the headers of shards before commits that have not ended."""
     records = {}
     for name in undo_names(os.listdir(path)):
         undo_path = os.path.join(path, name)
@@ -148,7 +148,7 @@ def undo_records(path: str, build: str) -> dict[str, dict[int, bytes]]:
                 data = file.read()
         except FileNotFoundError:  # the commit has just ended
             continue
-        records[name] = unpack_undo(data, undo_path, build)
+        records[name] = unpack_undo(data, undo_path, record)
     return records
 
 
@@ -157,22 +157,22 @@ def undo_names(names: Iterable[str]) -> list[str]:
     return sorted(filter(_UNDO_NAME.fullmatch, names))
 
 
-def unpack_undo(data: bytes, undo_path: str, build: str) -> dict[int, bytes]:
-    """Return the headers of a build's shards in the record of a commit."""
-    shard_build, values = UNDO.unpack(data, undo_path)
-    return dict(_headers(values, undo_path)) if shard_build.get("id") == build else {}
-
-
-def _headers(values: Mapping[str, Any], undo_path: str) -> Iterator[tuple[int, bytes]]:
+def unpack_undo(data: bytes, undo_path: str, record: FolderRecord) -> dict[int, bytes]:
+    """Return the headers in the record of a commit; none if it is of another build."""
+    build, values = UNDO.unpack(data, undo_path)
+    if build.get("id") != record.build:
+        return {}
+    headers = {}
     for number, digits in values.items():
         try:
             header = bytes.fromhex(digits)
             HEADER.unpack(header)
-            yield int(number), header
-        except (ValueError, TypeError) as error:
+            headers[range(record.shards)[int(number)]] = header
+        except (ValueError, TypeError, IndexError) as error:
             raise FormatError(
                 f"{printable(undo_path)}: shard {number}: {error}"
             ) from None
+    return headers
 
 
 def new_undo_name() -> str:

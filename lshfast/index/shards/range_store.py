@@ -145,7 +145,7 @@ class RangeStore(LockedStore):
             names = undo_names(str(path).rpartition("/")[2] for path in paths)
             for name in names:
                 data = self._system.cat_file(f"{folder}/{name}")
-                headers = unpack_undo(data, f"{self.url}/{name}", self._record.build)
+                headers = unpack_undo(data, f"{self.url}/{name}", self._record)
                 self._former_headers.update(headers)
 
     def _directory(self, number: int) -> Directory:

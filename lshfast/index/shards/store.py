@@ -10,7 +10,7 @@ import os
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -244,7 +244,7 @@ class ShardStore(LockedStore):
     def _former_headers(self) -> dict[int, bytes]:
         """Return the headers of shards before commits that have not ended."""
         headers = dict[int, bytes]()
-        for record in undo_records(self.path, self._record.build).values():
+        for record in undo_records(self.path, self._record).values():
             headers.update(record)
         return headers
 
@@ -283,7 +283,7 @@ class ShardStore(LockedStore):
 
     def _check_keys(self, keys: Column) -> None:
         check_kind(kind_of(keys), self._stored_kind())
-        self._lock_shards(np.unique(shards_of(keys, self.shards)).tolist())
+        self._lock_shards_of(keys)
 
     def remove(self, keys: Column) -> None:
         with self.gate.writing():
@@ -292,40 +292,56 @@ class ShardStore(LockedStore):
             where, rows = segments.find(keys)
             if (where >= 0).all():
                 stored_keys = names_in(segments.all, (where << 32) + rows)
-                numbers = np.unique(shards_of(stored_keys, self.shards))
-                self._lock_shards(numbers.tolist())
+                self._lock_shards_of(stored_keys)
             self.segments.remove(keys)
 
+    def shards_of(self, keys: Any) -> Int64Array:
+        """Return the number of the shard of each of a batch of keys, int64 (n,).
+
+        Processes that each insert and remove the keys of different shards can write at the same
+        time.
+        """
+        return shards_of(as_column(keys), self.shards)
+
+    def _lock_shards_of(self, keys: Column) -> None:
+        """Lock the shards of keys that are about to be inserted or removed."""
+        if self.mode == "r+":
+            self._lock_shards(np.unique(shards_of(keys, self.shards)).tolist())
+
     def _lock_shards(self, numbers: list[int]) -> None:
-        """Lock the files of shards that are about to be changed, and open their newest states."""
-        if self.mode != "r+":
-            return
+        """Lock the files of shards, and open their newest states."""
         for number in numbers:
             store = self._stores[number]
             if store.mode == "r+":
                 store.check_writable()
                 continue
-            self._end_commits_of(number)
             locked_store = FileStore(store.path, "r+", verify=False)
+            try:
+                self._undo_commits_of(number, locked_store)
+            except BaseException:
+                locked_store.abandon()
+                raise
             self._stores[number] = locked_store
             store.abandon()
         self._gather_segments()
 
-    def _end_commits_of(self, number: int) -> None:
-        """Undo the commits of a shard whose writers have ended before them."""
-        for name, headers in undo_records(self.path, self._record.build).items():
+    def _undo_commits_of(self, number: int, locked_store: FileStore) -> None:
+        """Undo the commits of a shard whose writers, which had its lock, did not end them."""
+        for name, headers in undo_records(self.path, self._record).items():
             if number not in headers or name == self._undo_name:
                 continue
-            stores = list[FileStore]()
+            other_stores = list[FileStore]()
             try:
-                for shard in headers:
-                    path = self._stores[shard].path
-                    stores.append(FileStore(path, "r+", verify=False))
-                for store, header in zip(stores, headers.values(), strict=True):
+                for shard, header in headers.items():
+                    store = locked_store
+                    if shard != number:
+                        path = self._stores[shard].path
+                        store = FileStore(path, "r+", verify=False)
+                        other_stores.append(store)
                     store.restore(header)
                 write_undo(self.path, name, self._record.build, {})
             finally:
-                _abandon(stores)
+                _abandon(other_stores)
 
     def commit(self, progress: Progress | None = None) -> None:
         """Write all changes to the shards, and wait until they are on the disk.
