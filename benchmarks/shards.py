@@ -58,10 +58,10 @@ def forget(folder: Path) -> None:
 
 def read(way: str, path: str, rows: int, slots: int, queries: int) -> None:
     """Query the index, and print the seconds and the peak memory."""
-    batches = range(0, rows, BATCH_ROWS)
+    tasks = range(0, rows, TASK_ROWS)  # whose first rows are known
     rng = np.random.default_rng(7)
     entries = [
-        signatures(int(rng.choice(batches)), 64, slots) for _ in range(queries // 128)
+        signatures(int(rng.choice(tasks)), 64, slots) for _ in range(queries // 128)
     ]
     others = rng.integers(
         0, 2**63, (queries - 64 * len(entries), slots), dtype=np.uint64

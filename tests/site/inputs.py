@@ -301,6 +301,7 @@ INPUTS: dict[str, dict[str, Fill]] = {
     },
     "docs/how-to/records.md": TABLES,
     "docs/how-to/reports.md": CRAWL,
+    "docs/how-to/shards.md": dict.fromkeys(["pages/1.jsonl", "new.jsonl"], texts),
     "docs/how-to/stages.md": FOLDER,
     "docs/how-to/web.md": {
         "urls.txt": urls,

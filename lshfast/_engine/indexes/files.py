@@ -252,8 +252,9 @@ def build_index(
             empty = kind.fill_index(insertion, k)
         overwritten = target.exists()
         index = target.written(filled_index, job, progress)
-    insertion = replace(insertion, index=index)
-    summary = replace(_summary(insertion, len(index), empty), overwritten=overwritten)
+        insertion = replace(insertion, index=index)
+        summary = _summary(insertion, len(index), empty)
+    summary = replace(summary, overwritten=overwritten)
     if k is not None and isinstance(index, ItemIndex):
         return replace(summary, k=k, bound=index.plan(measure=plan.measure).bound)
     return summary

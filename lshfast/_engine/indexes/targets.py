@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from lshfast._common.progress import Progress
@@ -12,7 +13,6 @@ from lshfast._common.threads import thread_count
 from lshfast._engine.frame import Job
 from lshfast._engine.indexes.items import ItemIndex
 from lshfast._io import check_place
-from lshfast.index.stores.values import OnDuplicate
 
 if TYPE_CHECKING:
     from lshfast.index.lsh_index import LSHIndex
@@ -76,6 +76,7 @@ class ShardTarget(FileTarget):
         super().__init__(path, overwrite)
         self._shards = check_shards(shards)
         self._processes = thread_count(threads)
+        self._stack = ExitStack()  # what `filling` closes
 
     def check(self, inputs: Iterable[str], index_class: type[Any]) -> None:
         from lshfast.index.lsh_index import LSHIndex
@@ -105,26 +106,28 @@ class ShardTarget(FileTarget):
         from lshfast.index.lsh_index import LSHIndex
         from lshfast.index.shards.build import only_build, start_build, task_store
 
-        def use_store(store: Any, on_duplicate: OnDuplicate) -> Any:
-            stored_index = LSHIndex.on(store, on_duplicate=on_duplicate)
-            if isinstance(index, ItemIndex):
-                return type(index)(index.name, stored_index, on_duplicate)
-            return stored_index
-
-        parameters = _signatures_in(index).parameters
-        with only_build(self.path):
+        signatures = _signatures_in(index)
+        with only_build(self.path), ExitStack() as self._stack:
             start_build(
-                self.path, parameters, self._shards, index.on_duplicate, restart=True
+                self.path,
+                signatures.parameters,
+                self._shards,
+                index.on_duplicate,
+                restart=True,
             )
             store = task_store(self.path, 0)
-            try:
-                yield use_store(store, index.on_duplicate)
-            finally:
-                store.abandon()
+            self._stack.callback(store.abandon)
+            stored_index = LSHIndex.on(store, on_duplicate=index.on_duplicate)
+            yield (
+                replace(index, index=stored_index)
+                if isinstance(index, ItemIndex)
+                else stored_index
+            )
 
     def written(self, index: Any, job: Job, progress: Progress | None) -> Any:
         from lshfast.index.lsh_index import LSHIndex
         from lshfast.index.shards.build import build_each, finish_build
+        from lshfast.index.shards.store import ShardStore
 
         with job.clock.stage("save"):
             _signatures_in(index).close()
@@ -132,7 +135,9 @@ class ShardTarget(FileTarget):
         with job.writing():
             job.write_rejects()
         finish_build(self.path)
-        return LSHIndex.open(self.path, on_duplicate=index.on_duplicate, verify=False)
+        store = ShardStore(self.path, verify=False)
+        self._stack.callback(store.abandon)
+        return LSHIndex.on(store, on_duplicate=index.on_duplicate)
 
 
 def _signatures_in(index: Any) -> LSHIndex:

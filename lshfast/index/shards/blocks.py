@@ -13,15 +13,16 @@ from lshfast._common.errors import FormatError
 from lshfast._common.types import Int64Array, UInt8Array
 from lshfast._io.sources import remote_errors
 
-# A block is 16 kB: 2,048 entries of a table, or 16 signatures of 128 slots.
-BLOCK_BYTES = 1 << 14
+# A block is 4 kB: 512 entries of a table, or 4 signatures of 128 slots. A search needs few bytes of
+# each, so that larger blocks fill the cache with others.
+BLOCK_BYTES = 1 << 12
 
-# Blocks with at most so many others between them are fetched in one range: a request to an object
-# store takes about as long as the transfer of 1 MB, but most others are not needed.
-MOST_GAP = 7
+# Blocks with at most so many others between them, 64 kB, are fetched in one range: that takes less
+# time than a further request.
+MOST_GAP = 16
 
 # Blocks of one answer: 64 MB.
-MOST_BLOCKS = 1 << 12
+MOST_BLOCKS = 1 << 14
 
 # A file, by its number, and the block in it.
 BlockKey: TypeAlias = tuple[int, int]
@@ -154,18 +155,18 @@ class RemoteBytes:
 
     def _fetched(self, blocks: list[int]) -> dict[int, UInt8Array]:
         """Fetch blocks, those that are near together in one range, all ranges at the same time."""
-        gaps = np.flatnonzero(np.diff(blocks) > MOST_GAP + 1) + 1
-        runs = np.split(np.array(blocks, np.int64), gaps)
+        numbers = np.array(blocks, np.int64)
+        runs = np.split(numbers, np.flatnonzero(np.diff(numbers) > MOST_GAP + 1) + 1)
         starts = [int(run[0]) * BLOCK_BYTES for run in runs]
         ends = [min((int(run[-1]) + 1) * BLOCK_BYTES, self.nbytes) for run in runs]
         with remote_errors():
             parts = self._system.cat_ranges([self.path] * len(runs), starts, ends)
         fetched_blocks = {}
-        for part, start, end in zip(parts, starts, ends, strict=True):
+        for run, part, start, end in zip(runs, parts, starts, ends, strict=True):
             data = self._checked(part, start, end - start)
-            for place in range(0, len(data), BLOCK_BYTES):
-                block = data[place : place + BLOCK_BYTES]
-                fetched_blocks[(start + place) // BLOCK_BYTES] = block.copy()
+            for block in run.tolist():
+                place = block * BLOCK_BYTES - start
+                fetched_blocks[block] = data[place : place + BLOCK_BYTES].copy()
         return fetched_blocks
 
     def _checked(self, data: Any, start: int, nbytes: int) -> UInt8Array:

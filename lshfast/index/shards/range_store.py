@@ -42,7 +42,7 @@ class RangeStore(LockedStore):
     """Read an index on an object store or another file system of fsspec, by ranges of bytes.
 
     The index is a folder of shards or one file, and is only read. A search fetches the places of
-    the tables where the queries are, and the signatures of candidates, in blocks of 16 kB. A batch
+    the tables where the queries are, and the signatures of candidates, in blocks of 4 kB. A batch
     of queries fetches its blocks together, so that it needs far fewer requests than as many single
     queries.
 

@@ -201,7 +201,8 @@ class ShardStore(LockedStore):
                 self._open_shards(stores, former_headers, verify)
             except BaseException as error:
                 _abandon(stores)
-                if read_record(self.path) != self._record:
+                # A shard may have been replaced since its header was read.
+                if self._has_changed(former_headers):
                     continue
                 if isinstance(error, FileNotFoundError):
                     name = os.path.basename(str(error.filename))
@@ -232,13 +233,16 @@ class ShardStore(LockedStore):
         self, stores: list[FileStore], former_headers: Mapping[int, bytes]
     ) -> bool:
         """Return whether no commit began or ended since the former headers were read."""
+        return not self._has_changed(former_headers) and all(
+            number in former_headers or store.header() == store.opened_header
+            for number, store in enumerate(stores)
+        )
+
+    def _has_changed(self, former_headers: Mapping[int, bytes]) -> bool:
+        """Return whether the records of the folder are no longer those that were read."""
         return (
-            read_record(self.path) == self._record
-            and self._former_headers() == former_headers
-            and all(
-                number in former_headers or store.header() == store.opened_header
-                for number, store in enumerate(stores)
-            )
+            read_record(self.path) != self._record
+            or self._former_headers() != former_headers
         )
 
     def _former_headers(self) -> dict[int, bytes]:
