@@ -227,7 +227,8 @@ class ShardBuild:
         ...     build = ShardBuild.start(folder, LSHIndex(0.9), shards=2)
         ...     _ = [build.build_shard(shard) for shard in range(build.shards)]
         ...     build.finish()
-        ...     len(LSHIndex.open(folder))
+        ...     with LSHIndex.open(folder) as index:
+        ...         len(index)
         0
         """
         finish_build(self.path)
@@ -257,7 +258,8 @@ class ShardBuild:
         >>> from lshfast.index import ShardBuild
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     ShardBuild.start(folder, LSHIndex(0.9), shards=2).build_all()
-        ...     len(LSHIndex.open(folder))
+        ...     with LSHIndex.open(folder) as index:
+        ...         len(index)
         0
         """
         build_all(self.path, processes, progress)

@@ -11,6 +11,7 @@ complete build. docs/reference/file-format.md defines the format.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -92,17 +93,20 @@ def read_record(path: str | os.PathLike[str]) -> FolderRecord:
 
     Raises
     ------
+    IsADirectoryError
+        If the folder has no record.
     FormatError
-        If the folder has no record, or its record is damaged.
+        If the record is damaged.
     """
     record_path = os.path.join(path, RECORD_NAME)
     try:
         with open(record_path, "rb") as file:
             return FolderRecord.unpack(file.read(), record_path)
     except FileNotFoundError:
-        raise FormatError(
-            f"{printable(os.fspath(path))}: no index of shards: the folder has no {RECORD_NAME}, "
-            "which a build writes at its end"
+        raise IsADirectoryError(
+            errno.EISDIR,
+            f"no index: this folder has no {RECORD_NAME}, which a build writes at its end",
+            os.fspath(path),
         ) from None
 
 

@@ -155,9 +155,28 @@ class ShardStore(LockedStore):
 
     Raises
     ------
+    IsADirectoryError
+        If the folder has no complete index of shards.
     FormatError
-        If the folder has no complete index, or a shard is missing or damaged; the error names the
-        shard.
+        If a shard is missing or damaged; the error names the shard.
+
+    See Also
+    --------
+    lshfast.index.ShardBuild : Build a folder by tasks.
+    lshfast.LSHIndex : An index of signatures; its method `open` opens folders.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from lshfast import LSHIndex
+    >>> from lshfast.index import ShardStore
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     LSHIndex(shingles="word:2").save(folder, shards=4)
+    ...     with LSHIndex.on(ShardStore(folder, "r+")) as index:
+    ...         index.insert(["a", "b"], ["one two three", "four five six"])
+    ...         index.store.shards_of(["a", "b"]).tolist()
+    2
+    [0, 2]
     """
 
     path: str

@@ -118,10 +118,8 @@ class FileStore(LockedStore):
             if self.mode == "r+":
                 lock_file(file, self.path)
             with named_format(self.path):
-                self.opened_header = (
-                    newest_header(mapped(file)) if header is None else header
-                )
-                self._map, self._directory = newest(file, self.opened_header)
+                state = newest(file, header)
+                self._map, self._directory, self.opened_header = state
                 check = (
                     len(self._map) <= VERIFIED_WHEN_OPENED if verify is None else verify
                 )
@@ -378,7 +376,7 @@ class FileStore(LockedStore):
         the two headers.
         """
         with self.gate.reading(), named_format(self.path):
-            data, _ = newest(self._check_open())
+            data, _, _ = newest(self._check_open())
             check_headers(headers_of(data))
             segments = [
                 self._segment(record, True) for record in self._directory.segments

@@ -129,17 +129,16 @@ def headers_of(data: Bytes) -> list[bytes]:
     return [bytes(data[place : place + HEADER.size]) for place in HEADERS]
 
 
-def newest_header(data: Bytes) -> bytes:
-    """Return the bytes of the newest valid header."""
-    read_headers(data)
-    return max(filter(_is_whole, headers_of(data)), key=_state_of)
-
-
 def _is_whole(header: bytes) -> bool:
     return len(header) == HEADER.size and is_sealed(header)
 
 
 def read_headers(data: Bytes) -> State:
+    """Return the fields of the newest valid header."""
+    return unpack_header(newest_header(data))
+
+
+def newest_header(data: Bytes) -> bytes:
     """Return the newest valid header."""
     headers = list(filter(_is_whole, headers_of(data)))
     if not headers:
@@ -149,7 +148,7 @@ def read_headers(data: Bytes) -> State:
             if has_magic
             else f"header: not {HEADER.name}"
         )
-    return unpack_header(max(headers, key=_state_of))
+    return max(headers, key=_state_of)
 
 
 def unpack_header(header: bytes) -> State:
@@ -186,19 +185,22 @@ def check_headers(headers: list[bytes]) -> None:
         )
 
 
-def newest(file: IO[bytes], header: bytes | None = None) -> tuple[Bytes, Directory]:
-    """Return the bytes of a file, and the directory of its newest state, or of an earlier one.
+def newest(
+    file: IO[bytes], header: bytes | None = None
+) -> tuple[Bytes, Directory, bytes]:
+    """Return the bytes of a file, and directory and header of its newest state, or an earlier one.
 
-    `header` is the header of the earlier state. The headers are read before the length of the file,
+    `header` is that of the earlier state. The headers are read before the length of the file,
     because a writer extends the file before it changes the headers.
     """
-    state = read_headers(mapped(file)) if header is None else unpack_header(header)
+    if header is None:
+        header = newest_header(mapped(file))
     data = mapped(file)
 
     def read(start: int, nbytes: int) -> Bytes:
         return data[start : start + nbytes]
 
-    return data, read_directory(state, len(data), read)
+    return data, read_directory(unpack_header(header), len(data), read), header
 
 
 def read_directory(
