@@ -360,6 +360,8 @@ def index_table(path: str, index: OpenedIndex, kind: str | None) -> str:
         for name, size in sizes.items()
     ]
     lines += [_line(name, count) for name, count in counts.items()] + [""]
+    if stats.entries and not stats.bucket_sizes:  # the store cannot count them
+        return "\n".join(lines[:-1])
     lines.append(_line("candidates", f"{stats.expected_candidates:,.2f}", EXPECTED))
     lines += [f"{'entries':<14}{'buckets':>14}   (bars: logarithmic)"]
     widest = log2(1 + max(stats.bucket_sizes.values(), default=1))

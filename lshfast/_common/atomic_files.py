@@ -130,6 +130,19 @@ def all_or_none() -> Iterator[None]:
 
 
 @contextmanager
+def at_once() -> Iterator[None]:
+    """Rename the files that `atomic_file` writes in the block at once, also in `all_or_none`.
+
+    It is for files that are not outputs, and on which the next step depends.
+    """
+    token = _waiting.set(None)
+    try:
+        yield
+    finally:
+        _waiting.reset(token)
+
+
+@contextmanager
 def naming(path: str) -> Iterator[None]:
     """Name the user's file in the error of a system call."""
     try:

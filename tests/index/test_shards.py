@@ -179,6 +179,31 @@ def test_a_folder_is_only_changed_in_place(tmp_path):
         len(copy)
 
 
+def test_a_remote_index_is_changed_in_memory_only(tmp_path, memory_folder):
+    one = one_index()
+    rows = signatures(seed=1)
+    memory_folder(f"{in_folder(tmp_path / 'index', one)}/")
+    with LSHIndex.open("memory://shard-tests") as index:
+        for change in (
+            lambda: index.insert(1000, rows[0]),
+            lambda: index.remove(0),
+            index.commit,
+            index.compact,
+        ):
+            with pytest.raises(ValueError, match="is only read: change the index"):
+                change()
+    with LSHIndex.open("memory://shard-tests", "c") as index:
+        for each in (index, one):
+            each.insert(np.arange(1000, 1100), rows[:100])
+            each.remove([*range(50), 1000])
+            with pytest.raises(DuplicateKeyError):
+                each.insert([2000, 60], rows[:2])
+        assert_same_answers(index, one, rows)
+        index.save(tmp_path / "copy", shards=2)
+    with LSHIndex.open(tmp_path / "copy", verify=True) as index:
+        assert_same_answers(index, one, rows)
+
+
 # ---- writers ----
 
 
@@ -352,7 +377,7 @@ def test_places_that_are_refused(tmp_path):
 
 
 @pytest.mark.slow
-def test_processes_build_and_a_killed_one_is_named(tmp_path):
+def test_processes_build_what_tasks_have_put(tmp_path):
     rows = signatures(1 << 17)
     build = ShardBuild.start(tmp_path / "index", empty_index(), 4)
     for task in range(10):
@@ -487,3 +512,75 @@ def test_the_store_says_what_it_is(tmp_path):
         assert index.stats().store["shards"] == index.store.shards == 3
         assert repr(index.store).endswith("mode='r', 200 entries)")
     shutil.rmtree(path)
+
+
+# ---- commands ----
+
+
+def test_commands_take_a_folder(tmp_path, monkeypatch):
+    pytest.importorskip("typer", reason="the commands need typer")
+    pytest.importorskip("pyarrow", reason="the commands need pyarrow")
+    from tests.cli.commands import run, write_jsonl
+
+    def output_of(*words):
+        done = run(*words)
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    monkeypatch.chdir(tmp_path)
+    texts = [" ".join(f"w{i // 2 * 7 + j}" for j in range(30)) for i in range(60)]
+    rows = [{"id": f"d{i}", "text": text} for i, text in enumerate(texts)]
+    write_jsonl(tmp_path / "rows.jsonl", rows[:40])
+    write_jsonl(tmp_path / "all.jsonl", rows)
+    ids = ("--id-column", "id", "-q")
+    for place, options in (("one.lsh", ()), ("folder", ("--shards", 3))):
+        output_of("index", "build", "rows.jsonl", "-o", place, *options, *ids)
+        output_of("index", "remove", place, "d0", "d5", "-q")
+        output_of("index", "add", place, "all.jsonl", "--on-duplicate", "skip", *ids)
+        output_of("index", "compact", place, "-q")
+    answers = output_of("index", "query", "one.lsh", "all.jsonl", *ids)
+    assert answers.count("\n") == 120
+    url = (tmp_path / "folder").as_uri()
+    for place in ("folder", url):
+        assert output_of("index", "query", place, "all.jsonl", *ids) == answers
+        assert "sound, 60 entries" in output_of("index", "verify", place)
+        assert "shards                     3" in output_of("index", "info", place)
+        output_of(
+            "dedup",
+            "all.jsonl",
+            "--against",
+            place,
+            "-o",
+            "kept.jsonl",
+            "--overwrite",
+            *ids,
+        )
+        assert (tmp_path / "kept.jsonl").read_text() == ""
+    output_of("index", "remove", "folder", *(f"d{i}" for i in range(20)), "-q")
+    output_of(
+        "dedup",
+        "all.jsonl",
+        "--against",
+        "folder",
+        "--save-index",
+        "folder",
+        "-o",
+        "new.jsonl",
+        *ids,
+    )
+    assert "sound, 50 entries" in output_of("index", "verify", "folder")
+    assert len((tmp_path / "new.jsonl").read_text().splitlines()) == 10
+    refused = run("index", "build", "rows.jsonl", "-o", "folder", "--shards", 2, *ids)
+    assert "folder: the output exists already" in refused.output
+    output_of(
+        "index",
+        "build",
+        "rows.jsonl",
+        "-o",
+        "folder",
+        "--shards",
+        2,
+        "--overwrite",
+        *ids,
+    )
+    assert len(os.listdir("folder")) == 3

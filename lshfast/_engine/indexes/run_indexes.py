@@ -75,6 +75,11 @@ class Indexes:
             return False
         return os.path.realpath(self.against) == os.path.realpath(self.save)
 
+    @property
+    def changes_folder(self) -> bool:
+        """Whether the index of earlier rows is a folder of shards, and is itself changed."""
+        return self.in_place and os.path.isdir(str(self.save))
+
     def change(self) -> str:
         """Describe what saving does with the files; call this before the index is saved."""
         if self.save is None:
@@ -95,9 +100,11 @@ class Indexes:
     def state(self) -> list[Any]:
         """Return size, version and checksum of both ends of the index of earlier rows."""
         assert self.against is not None
-        source = LocalFile(self.against)
-        size, version = source.state()
-        return [size, str(version), checksum_of_ends(source, size)]
+        states = list[Any]()
+        for source in _sources_at(self.against):
+            size, version = source.state()
+            states += [size, str(version), checksum_of_ends(source, size)]
+        return states
 
     @contextmanager
     def opened(self, plan: Plan) -> Iterator[LSHIndex | None]:
@@ -138,6 +145,14 @@ class Indexes:
         return sum(
             add_rows(index, self.name, corpus, part, signatures[part]) for part in parts
         )
+
+
+def _sources_at(path: str) -> list[LocalFile]:
+    """Return the file of an index, or the files in a folder of shards."""
+    if not os.path.isdir(path):
+        return [LocalFile(path)]
+    names = [name for name in sorted(os.listdir(path)) if not name.startswith(".")]
+    return [LocalFile(os.path.join(path, name)) for name in names]
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import threading
 from collections import OrderedDict
 from typing import Any, TypeAlias
@@ -98,7 +100,12 @@ class RemoteBytes:
         self._cache = cache
         with remote_errors():
             self.name = str(system.unstrip_protocol(path))
-            self.nbytes = int(system.size(path))
+            try:
+                self.nbytes = int(system.size(path))
+            except FileNotFoundError:
+                raise FileNotFoundError(
+                    errno.ENOENT, os.strerror(errno.ENOENT), self.name
+                ) from None
 
     def read(self, start: int, nbytes: int) -> UInt8Array:
         """Return a range of bytes, which is not kept in the cache.

@@ -19,7 +19,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from typing import NamedTuple
 
-from lshfast._common.atomic_files import atomic_file, printable
+from lshfast._common.atomic_files import at_once, atomic_file, printable
 from lshfast._common.checks import check_int
 from lshfast._common.container import Manifest
 from lshfast._common.errors import FormatError
@@ -124,7 +124,7 @@ def start_build(
         shutil.rmtree(build_path)
     os.makedirs(build_path)
     build = {"shards": shards, "build": new_build_id(), "on_duplicate": on_duplicate}
-    with atomic_file(os.path.join(build_path, PLAN_NAME)) as file:
+    with at_once(), atomic_file(os.path.join(build_path, PLAN_NAME)) as file:
         file.write(PLAN.pack(build, asdict(parameters)))
 
 
@@ -182,7 +182,8 @@ def build_shard(path: str, shard: int) -> int:
                 ) from None
     shard_path = os.path.join(path, shard_name(plan.record.build, shard))
     kind = next(iter(kinds), "int")
-    write_file(shard_path, plan.parameters, kind, segments.all)
+    with at_once():
+        write_file(shard_path, plan.parameters, kind, segments.all)
     return len(segments)
 
 

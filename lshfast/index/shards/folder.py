@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lshfast._common.atomic_files import atomic_file, printable
+from lshfast._common.atomic_files import at_once, atomic_file, printable
 from lshfast._common.container import Manifest
 from lshfast._common.errors import FormatError
 from lshfast._common.types import Int64Array
@@ -112,7 +112,8 @@ def read_record(path: str | os.PathLike[str]) -> FolderRecord:
 
 def write_record(path: str, record: FolderRecord) -> None:
     """Replace the record of a folder, and remove the files of other builds."""
-    with atomic_file(os.path.join(path, RECORD_NAME), overwrite=True) as file:
+    record_path = os.path.join(path, RECORD_NAME)
+    with at_once(), atomic_file(record_path, overwrite=True) as file:
         file.write(record.pack())
     present_names = set(record.names())
     for name in os.listdir(path):
@@ -188,7 +189,7 @@ def write_undo(path: str, name: str, build: str, headers: Mapping[int, bytes]) -
     """Record the headers of shards before a commit; with no headers, the commit has ended."""
     values = {str(number): header.hex() for number, header in sorted(headers.items())}
     undo_path = os.path.join(path, name)
-    with atomic_file(undo_path, overwrite=True) as file:
+    with at_once(), atomic_file(undo_path, overwrite=True) as file:
         file.write(UNDO.pack({"id": build}, values))
     if not headers:
         # The record says already that nothing is to be undone.

@@ -26,11 +26,11 @@ def _store_of_url(url: str, mode: Mode, verify: bool) -> LockedStore:
     # Few programs need it.
     from lshfast.index.shards.range_store import RangeStore
 
-    if mode != "r":
+    if mode == "r+":
         raise ValueError(
-            f"{printable(url)} is only read: mode must be 'r', not {mode!r}"
+            f"{printable(url)} is only read: mode must be 'r' or 'c', not 'r+'"
         )
-    store = RangeStore(url)
+    store = RangeStore(url, mode)
     if verify:
         store.verify()
     return store

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from lshfast._common.atomic_files import printable
 from lshfast._common.checks import check_int
 from lshfast._common.container import named_format
 from lshfast._io.sources import opened_url, remote_errors
+from lshfast.index.keys import Column, kind_of
 from lshfast.index.shards.blocks import BLOCK_BYTES, BlockCache, RemoteBytes
 from lshfast.index.shards.folder import (
     RECORD_NAME,
@@ -22,7 +23,7 @@ from lshfast.index.shards.folder import (
 )
 from lshfast.index.shards.range_tables import range_segment
 from lshfast.index.shards.store import check_parameters, missing_shard
-from lshfast.index.stores.file import FileStore
+from lshfast.index.stores.file import FileStore, check_kind
 from lshfast.index.stores.file_format import Directory
 from lshfast.index.stores.file_sections import (
     FIRST_SECTION,
@@ -37,19 +38,23 @@ from lshfast.index.stores.values import CodesRequest, Neighbors, SearchRequest
 
 CACHE_BYTES = 1 << 28
 
+_ONLY_READ = "is only read: change the index on a disk, and copy it there"
+
 
 class RangeStore(LockedStore):
     """Read an index on an object store or another file system of fsspec, by ranges of bytes.
 
-    The index is a folder of shards or one file, and is only read. A search fetches the places of
-    the tables where the queries are, and the signatures of candidates, in blocks of 4 kB. A batch
-    of queries fetches its blocks together, so that it needs far fewer requests than as many single
-    queries.
+    The index is a folder of shards or one file, and is only read, or changed in memory. A search
+    fetches the places of the tables where the queries are, and the signatures of candidates, in
+    blocks of 4 kB. A batch of queries fetches its blocks together, so that it needs far fewer
+    requests than as many single queries.
 
     Parameters
     ----------
     url : str
         Such as "s3://bucket/folder".
+    mode : {"r", "c"}, default "r"
+        With "c", entries can be inserted and removed in memory, and be saved to a file.
     cache_bytes : int, default 2**28
         The most bytes of blocks that are kept in memory.
 
@@ -92,8 +97,19 @@ class RangeStore(LockedStore):
 
     url: str
 
-    def __init__(self, url: str, *, cache_bytes: int = CACHE_BYTES) -> None:
+    def __init__(
+        self,
+        url: str,
+        mode: Literal["r", "c"] = "r",
+        *,
+        cache_bytes: int = CACHE_BYTES,
+    ) -> None:
+        if mode not in ("r", "c"):
+            raise ValueError(
+                f"{printable(url)} is only read: mode must be 'r' or 'c', not {mode!r}"
+            )
         super().__init__()
+        self.mode: Literal["r", "c"] = mode
         check_int("cache_bytes", cache_bytes, BLOCK_BYTES)
         self.url = os.fspath(url)
         self._cache = BlockCache(cache_bytes)
@@ -160,13 +176,21 @@ class RangeStore(LockedStore):
 
     def check_writable(self) -> None:
         super().check_writable()
-        self._refuse("is only read: change the index on a disk, and copy it there")
+        if self.mode == "r":
+            self._refuse(_ONLY_READ)
+
+    def check_kind(self, kind: str) -> None:
+        with self.gate.reading():
+            check_kind(kind, self.segments.kind)
+
+    def _check_keys(self, keys: Column) -> None:
+        check_kind(kind_of(keys), self.segments.kind)
 
     def commit(self, progress: Any = None) -> None:
-        self.check_writable()
+        self._refuse(_ONLY_READ)
 
     def compact(self, progress: Any = None) -> None:
-        self.check_writable()
+        self._refuse(_ONLY_READ)
 
     def _search(self, search: SearchRequest) -> Neighbors:
         self._refuse("has points, which are not searched by ranges: copy it to a disk")

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from lshfast._common.atomic_files import atomic_file
+from lshfast._common.atomic_files import at_once, atomic_file
 from lshfast._common.container import Bytes, Header, append, mapped, named_format
 from lshfast._common.errors import FormatError
 from lshfast._common.types import BoolArray, UInt64Array
@@ -61,7 +61,9 @@ class SpoolStore(Store):
         self._batch_bytes = 0
         self._pieces = list[tuple[int, ...]]()
         self._stack = ExitStack()
-        self._file: Any = self._stack.enter_context(atomic_file(path, overwrite=True))
+        with at_once():
+            file = self._stack.enter_context(atomic_file(path, overwrite=True))
+        self._file: Any = file
 
     @property
     def kind(self) -> str | None:

@@ -100,13 +100,14 @@ def check_places(run: OpenRun) -> None:
     if outputs.clusters is not None:
         other_outputs = [*paths, indexes.save, options, page]
         outputs.clusters.check(files_read, other_outputs)
-    if indexes.save is not None:
+    if indexes.save is not None and not indexes.changes_folder:
         check_place(indexes.save, files, outputs.overwrite or indexes.in_place)
         # The classes of indexes of vectors and codes check it themselves.
         if corpus.layout.kind not in POINTS:
             from lshfast.index.stores.file import check_target
 
             check_target(indexes.save, outputs.overwrite)
+    if indexes.save is not None:
         check_different([*paths, indexes.save])
     if outputs.annotate and outputs.rows is None:
         raise ValueError("annotate needs an output for the rows")
