@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
-from lshfast._common.extras import optional
 from lshfast._engine.account.report import Summary
 from lshfast._engine.options.declaration import check_names
 from lshfast._engine.options.rules import TAKES, of_group, takes_options
@@ -15,6 +14,7 @@ from lshfast.join.jaccard import PairMeasure
 from lshfast.shingling import Unit
 from lshfast.spark.by_value import Guard, counted_by
 from lshfast.spark.run import FILE, FrameRows, Limits, Run
+from lshfast.spark.session import check_pyspark
 from lshfast.spark.tasks import draw_content_key
 
 if TYPE_CHECKING:
@@ -373,7 +373,7 @@ def pairs_with_summary(
 
 def plan_of(function: str, allowed: Sequence[str], options: dict[str, Any]) -> Plan:
     """Return the plan of a run; raise TypeError for an argument that the function does not have."""
-    optional("pyspark.sql.pandas.functions", "spark")
+    check_pyspark()
     check_names(function, options, allowed)
     plan = make_plan(**{"exact": None, **options}, threads=1)
     check_bands_only(plan, "spark", function)

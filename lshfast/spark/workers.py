@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import platform
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lshfast._common.code_version import check_code_version, code_version
 from lshfast._common.errors import FormatError
+from lshfast._common.extras import optional
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,7 +42,10 @@ class WorkerTask:
 
 def received_task(version: str, content: bytes) -> Any:
     """Return a task that was sent, or raise FormatError if the sender has another version."""
-    check_code_version(version, DRIVER)
+    try:
+        check_code_version(version, DRIVER)
+    except FormatError as error:
+        raise FormatError(f"{error} (host {platform.node()})") from None
     kind, attributes = pickle.loads(content)
     task = kind.__new__(kind)
     task.__dict__.update(attributes)
@@ -90,8 +95,8 @@ def check_workers(session: SparkSession) -> None:
     Raises
     ------
     ImportError
-        If a worker cannot import lshfast; the message says which interpreter it runs, and on which
-        machine.
+        If a worker cannot start, or cannot import lshfast; the message says which interpreter it
+        runs, and on which machine.
     FormatError
         If a worker has another version.
     """
@@ -117,19 +122,60 @@ def check_workers(session: SparkSession) -> None:
         yield platform.node(), sys.executable, version, reason
 
     looks = min(max(context.defaultParallelism, 1), MOST_LOOKS)
-    for answer in set(
-        context.parallelize(range(looks), looks).mapPartitions(describe).collect()
-    ):
+    with _errors_of_start(context):
+        answers = set(
+            context.parallelize(range(looks), looks).mapPartitions(describe).collect()
+        )
+    for answer in answers:
         worker = Worker(*answer)
         name = f"the Python of the workers on {worker.host}, {worker.interpreter},"
         if worker.version is None:
             raise ImportError(
-                f"{name} cannot import lshfast: {worker.reason}; set PYSPARK_PYTHON to a Python "
-                "on the executors in "
-                'which pip install "lshfast[spark]" was run'
+                f"{name} cannot import lshfast: {worker.reason}; {ADVICE}"
             )
         check_code_version(worker.version, name.rstrip(","))
     _CHECKED_APPLICATIONS.add(context.applicationId)
+
+
+# What to do where the Python of the workers cannot be used.
+ADVICE = (
+    "set PYSPARK_PYTHON to a Python on the executors, of the version of the driver, in which "
+    'pip install "lshfast[spark]" was run'
+)
+
+# What an error of Spark says of a worker that did not start: the host, and the reason.
+FAILED_HOST = re.compile(r"\(TID \d+\) \((\S+) executor")
+START_ERROR = re.compile(
+    r"Cannot run program [^\n]*|^[\w.]+(?:Error|Exception): [^\n]*", re.MULTILINE
+)
+
+
+@contextmanager
+def _errors_of_start(context: Any) -> Iterator[None]:
+    """Raise ImportError in one line if the Python of a worker does not start."""
+    from pyspark.errors import PySparkException
+
+    java_error: Any = optional("py4j.protocol", "spark").Py4JError
+    try:
+        yield
+    except (java_error, PySparkException) as error:
+        message = str(error)
+        reason = START_ERROR.search(message)
+        if reason is None:
+            raise
+        raise ImportError(
+            f"the Python of the workers on {_failed_host(context, message)} does not start: "
+            f"{reason[0].rstrip('.')}; {ADVICE}"
+        ) from None
+
+
+def _failed_host(context: Any, message: str) -> str:
+    """Return the host that an error names, or the hosts of all executors."""
+    failed_host = FAILED_HOST.search(message)
+    if failed_host is not None:
+        return failed_host[1]
+    executors = context._jsc.sc().statusTracker().getExecutorInfos()
+    return ", ".join(sorted({executor.host() for executor in executors}))
 
 
 # The last line of the traceback of a worker that found a text which cannot be used.

@@ -53,7 +53,7 @@ def test_partitions_do_not_matter(spark, rows, partitions):
 @pytest.mark.parametrize(
     ("limits", "options"),
     [
-        (Limits(0, 1), {}),
+        (Limits(0, 1, 0), {}),
         pytest.param(Limits(1 << 20, 1), {}, marks=pytest.mark.weekly),
         pytest.param(
             Limits(0, 1),

@@ -1,6 +1,7 @@
 """Workers that have another lshfast, or none, are refused in one line before the first stage, and by each task."""
 
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,9 @@ from pathlib import Path
 import pytest
 
 import lshfast
+import lshfast.spark
+from lshfast.spark import workers
+from lshfast.spark.session import session_of
 from tests.engine.executors.other_version import copy_package
 
 pytestmark = pytest.mark.slow
@@ -44,7 +48,7 @@ except (ImportError, lshfast.FormatError) as error:
 
 WRAPPER = """#!/bin/sh
 case "$PWD" in
-{places}) PYTHONPATH={folder}:$PYTHONPATH ;;
+{places}) PYTHONPATH={folder}:$PYTHONPATH; cd {folder} ;;
 esac
 export PYTHONPATH
 exec {python} "$@"
@@ -127,3 +131,48 @@ def test_workers_are_refused_in_one_line(tmp_path, without, name):
     assert reason in said
     assert said.count("\n") == 1
     assert look == "tasks" or "Traceback" not in log
+
+
+ENTRIES = ["dedup", "pairs"]
+
+
+@pytest.fixture
+def unchecked(spark, monkeypatch):
+    """Forget that the workers of the session were looked at; afterwards they have its interpreter again."""
+    monkeypatch.setattr(workers, "_CHECKED_APPLICATIONS", set())
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", spark.sparkContext.pythonExec)
+    return spark
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_each_function_refuses_workers_of_another_version(tmp_path, unchecked, entry):
+    other = copy_package(tmp_path / "other")
+    unchecked.sparkContext.pythonExec = wrapper(tmp_path / "python", other)
+    frame = unchecked.createDataFrame([(1, "one two")], "id int, text string")
+    with pytest.raises(lshfast.FormatError, match=VERSION) as raised:
+        getattr(lshfast.spark, entry)(frame)
+    assert platform.node() in str(raised.value)
+    assert str(raised.value).count("(code ") == 2  # both versions
+
+
+def test_workers_that_do_not_start(unchecked):
+    unchecked.sparkContext.pythonExec = "/no/such/python"
+    frame = unchecked.createDataFrame([(1, "one two")], "id int, text string")
+    reason = r"^the Python of the workers on \S+ does not start: .*/no/such/python"
+    with pytest.raises(ImportError, match=reason) as raised:
+        lshfast.spark.dedup(frame)
+    assert "\n" not in str(raised.value)
+    assert raised.value.__suppress_context__  # the hundred lines of Java are left out
+
+
+@pytest.mark.parametrize("version", ["3.5.7", "4.0.1"])
+def test_an_earlier_pyspark_is_refused_in_one_line(monkeypatch, version):
+    pyspark = pytest.importorskip(
+        "pyspark", reason="PySpark is missing: install lshfast[spark]"
+    )
+    monkeypatch.setattr(pyspark, "__version__", version)
+    said = rf"^PySpark 4\.1 or later is needed, not {version}: pip install"
+    with pytest.raises(ImportError, match=said):
+        lshfast.spark.dedup(None)
+    with pytest.raises(ImportError, match=said):
+        session_of("local[1]")
