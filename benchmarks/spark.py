@@ -1,11 +1,15 @@
 """The Spark engine and the native engine on the same Parquet files, in turns; Spark's session has started and run once.
 
     python benchmarks/spark.py DIR [--megabytes 200] [--partitions 2 7 200] [--exactly] [--repeat 3] [--master M]
+        [--broadcast-rows N]
 
 DIR is created with a corpus if it does not exist: the Python sources that this interpreter can import, repeated with
 mutations until there are so many megabytes of text. A third of the repetitions are near-duplicates with up to one word
 in fifty replaced; in the others every third word is renamed, so they share no shingles with the original. The rows are
 in the order of their ids, so both engines keep the same rows; the results are compared row by row.
+
+With --broadcast-rows 0, small corpora are joined as those with more than a million texts in components are: with a
+filter, and without broadcasts of Spark's own. The bytes that each run shuffles are printed, as Spark compresses them.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -88,6 +93,19 @@ def write_corpus(folder: Path, megabytes: int) -> None:
     write()
 
 
+def shuffled_bytes(session: Any) -> int:
+    """Return how many bytes all stages until now have written for shuffles, compressed."""
+    context = session.sparkContext
+    java_context = context._jsc.sc()
+    java_context.listenerBus().waitUntilEmpty()
+    none = context._gateway.new_array(context._jvm.double, 0)
+    statuses = context._jvm.java.util.ArrayList()
+    stages = java_context.statusStore().stageList(None, False, False, none, statuses)
+    return sum(
+        stages.apply(number).shuffleWriteBytes() for number in range(stages.size())
+    )
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description="Compare the Spark engine with the native one."
@@ -98,6 +116,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--driver-memory", default="3g")
+    parser.add_argument(
+        "--broadcast-rows", type=int, help="Limits.broadcast_rows of the runs"
+    )
     parser.add_argument(
         "--exactly",
         action="store_true",
@@ -127,6 +148,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     lshfast.spark.dedup(
         session.read.parquet(files[0])
     ).unpersist()  # starts the Python workers, and warms up the JVM
+    limits = {}
+    if a.broadcast_rows is not None:
+        limits["limits"] = lshfast.spark.Limits(broadcast_rows=a.broadcast_rows)
+        session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
     times: dict[str, list[float]] = {}
     for _ in range(a.repeat):
         start = time.perf_counter()
@@ -145,11 +170,13 @@ def main(argv: Sequence[str] | None = None) -> None:
                 str(not a.exactly).lower(),
             )
             frame = session.read.parquet(*files)
+            shuffled_before = shuffled_bytes(session)
             start = time.perf_counter()
-            found, summary = lshfast.spark.dedup_with_summary(frame)
+            found, summary = lshfast.spark.dedup_with_summary(frame, **limits)
             times.setdefault(f"Spark, {partitions} partitions", []).append(
                 time.perf_counter() - start
             )
+            shuffled = shuffled_bytes(session) - shuffled_before
             table = found.orderBy("id").toArrow()
             found.unpersist()
             assert np.array_equal(table.column("keep").to_numpy(), native.keep)
@@ -163,6 +190,7 @@ def main(argv: Sequence[str] | None = None) -> None:
                     name: round(stage.seconds, 2)
                     for name, stage in summary.stages.items()
                 },
+                f"{shuffled / 1e6:,.0f} MB shuffled",
                 flush=True,
             )
     base = times["native, two threads"]

@@ -38,7 +38,7 @@ BELOW["duckdb"] = BELOW["hf"] = BELOW["pandas"] = BELOW["polars"] = [
     "_engine",
     *BELOW["_engine"],
 ]
-BELOW["spark"] = BELOW["stages"] = ["_engine", *BELOW["_engine"]]
+BELOW["stages"] = ["_engine", *BELOW["_engine"]]
 APPLICATIONS = (
     "fingerprints",
     "genomes",
@@ -51,6 +51,7 @@ APPLICATIONS = (
 for application in APPLICATIONS:
     BELOW[application] = ["_engine", *BELOW["_engine"]]
 BELOW["records"] += ["quality"]  # what labels say of a threshold
+BELOW["spark"] = [*APPLICATIONS, "_engine", *BELOW["_engine"]]  # whose steps it runs
 BELOW["_cli"] = [*APPLICATIONS, "spark", "stages", *BELOW["spark"]]
 TOP = {"__init__", "__main__"}
 

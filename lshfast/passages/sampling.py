@@ -21,7 +21,13 @@ from lshfast._common.run_key import draw_hash_key
 from lshfast._common.threads import ordered_map, pieces
 from lshfast._common.types import AnyArray, BoolArray, Int64Array, UInt64Array
 from lshfast.kernels import passages
-from lshfast.kernels.text import TextError, Texts, character_shingles, word_shingles
+from lshfast.kernels.text import (
+    HashKey,
+    TextError,
+    Texts,
+    character_shingles,
+    word_shingles,
+)
 from lshfast.passages.plan import PassagePlan
 from lshfast.shingling import PIECE_BYTES
 
@@ -77,9 +83,9 @@ class Samples(NamedTuple):
         return places - self.before, places - self.after
 
 
-def make_sampler(plan: PassagePlan) -> Sampler:
-    """Return a function that samples texts under a key that is drawn now."""
-    key = draw_hash_key()
+def make_sampler(plan: PassagePlan, key: HashKey | None = None) -> Sampler:
+    """Return a function that samples texts under a key, by default one that is drawn now."""
+    key = key or draw_hash_key()
     kernel = word_shingles if plan.unit == "word" else character_shingles
 
     def sample(texts: Texts) -> Samples:

@@ -321,7 +321,6 @@ class SetTask(WorkerTask):
     are together in a table.
     """
 
-    plan: Plan
     batch_bytes: int = field(default=BATCH_BYTES, kw_only=True)
     spool_bytes: int = field(default=SPOOL_BYTES, kw_only=True)
 
@@ -357,6 +356,7 @@ class EngineTask(SetTask):
     pairs and copies.
     """
 
+    plan: Plan
     keep: str | None  # None: by the column `value`
 
     def _found(self, table: Table) -> Iterator[Batch]:
@@ -402,6 +402,7 @@ class PairTask(SetTask):
     the others.
     """
 
+    plan: Plan
     batch_pairs: int = field(default=BATCH_PAIRS, kw_only=True)
 
     def _found(self, table: Table) -> Iterator[Batch]:

@@ -133,7 +133,7 @@ def test_workers_are_refused_in_one_line(tmp_path, without, name):
     assert look == "tasks" or "Traceback" not in log
 
 
-ENTRIES = ["dedup", "pairs"]
+ENTRIES = ["dedup", "pairs", "passages"]
 
 
 @pytest.fixture

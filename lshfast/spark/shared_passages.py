@@ -1,0 +1,232 @@
+"""`lshfast.spark.passages`: passages that texts share, in a corpus or with other texts."""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from lshfast._common.extras import optional
+from lshfast._common.run_key import draw_hash_numbers
+from lshfast.kernels.text import Texts
+from lshfast.passages.plan import PassagePlan, PassageUnit, make_passage_plan
+from lshfast.spark.api import source_of
+from lshfast.spark.components import components_of_edges
+from lshfast.spark.passage_tasks import (
+    AgainstTask,
+    PassageTask,
+    SampleTask,
+    passages_schema,
+)
+from lshfast.spark.row_filter import join_by_id
+from lshfast.spark.run import FrameRows, Limits
+from lshfast.spark.session import check_pyspark, running
+from lshfast.spark.tasks import ChainTask, Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def passages(
+    df: DataFrame,
+    text: str = "text",
+    id: str = "id",
+    *,
+    against: Any = None,
+    length: int = 50,
+    unit: PassageUnit = "word",
+    most_copies: int | None = 16,
+    limits: Limits | None = None,
+) -> DataFrame:
+    """Find all passages that two rows of a DataFrame share, or that rows share with other texts.
+
+    The passages are those of `lshfast.passages.find` for the texts in the order of their ids,
+    whatever the number of partitions and executors. The call runs the job; the result is persisted.
+
+    Parameters
+    ----------
+    df : DataFrame
+        Spark reads it once with `against`, and three times without, so its rows must be the same
+        each time.
+    text : str, default "text"
+        Name of the column of texts, of type string or binary (UTF-8). A null is a text without
+        passages.
+    id : str, default "id"
+        Name of the column of ids: integers or strings, all different and not null.
+    against : DataFrame, sequence of str or bytes, or Arrow column, optional
+        Other texts, such as a benchmark: then passages that a row shares with one of these are
+        found, and no others. They are collected to the driver and sent to each Python worker, which
+        holds them with their samples, about 3 times their bytes. A DataFrame has columns of the
+        same names, and different ids.
+    length : int, default 50
+        Words or characters of the shortest passage, in 1..65536.
+    unit : {"word", "char"}, default "word"
+    most_copies : int or None, default 16
+        As for `lshfast.passages.find`, in 1..2**31 - 1.
+    limits : Limits, optional
+        Sizes from which the run proceeds in another way. The result does not depend on them.
+
+    Returns
+    -------
+    DataFrame
+        One row for each passage, in no particular order:
+
+        - id_i, id_j: the ids of two rows, id_i <= id_j; with `against`, of a row and of another
+          text, or the number of this text, from 0, if it is of no DataFrame;
+        - units: long, the length in words or characters;
+        - i_unit, j_unit: long, the first word or character in each text, from 0;
+        - i_start, i_end, i_start_byte, i_end_byte, and those of j: long, where the passage is in
+          each text, in characters, and in bytes of UTF-8. An end is the number behind the last one.
+
+    Raises
+    ------
+    ImportError
+        If PySpark is not installed, or a worker cannot import lshfast.
+    TypeError
+        If `df` is not a DataFrame of Spark, or a column has another type; the error names the
+        argument.
+    ValueError
+        If a column is missing, an id is null or occurs twice, a text is not UTF-8 (the error names
+        its id), or an argument is out of range.
+    FormatError
+        If a worker has another version of lshfast.
+
+    See Also
+    --------
+    lshfast.passages.find : Find the passages that texts in memory share.
+    lshfast.spark.dedup : Remove near-duplicate rows of a DataFrame of Spark.
+
+    Notes
+    -----
+    Without `against`, 16 bytes are shuffled for each sample, of which a text has about
+    2 / (length - size + 2) a word, where size is the lesser of length / 2 and 16. Rows that share a
+    sample are connected, and the texts of a connected component are sent to one task, which needs
+    the memory of `lshfast.passages.find` for them. So remove near-duplicates first, and choose
+    `length` so that boilerplate does not connect most rows.
+
+    References
+    ----------
+    S. Schleimer, D. S. Wilkerson and A. Aiken, "Winnowing: local algorithms for document
+    fingerprinting", 2003. K. Lee et al., "Deduplicating training data makes language models
+    better", 2022.
+
+    Examples
+    --------
+    >>> import lshfast.spark
+    >>> from pyspark.sql import SparkSession  # doctest: +SKIP
+    >>> spark = SparkSession.builder.master("local[2]").getOrCreate()  # doctest: +SKIP
+    >>> pages = spark.createDataFrame(
+    ...     [(1, "Nothing."), (2, "Q: what is the boiling point of water? A: 100")],
+    ...     ["id", "text"],
+    ... )  # doctest: +SKIP
+    >>> questions = ["What is the boiling point of water"]
+    >>> found = lshfast.spark.passages(
+    ...     pages, against=questions, length=6
+    ... )  # doctest: +SKIP
+    >>> found.select(
+    ...     "id_i", "id_j", "units", "i_start", "i_end"
+    ... ).show()  # doctest: +SKIP
+    +----+----+-----+-------+-----+
+    |id_i|id_j|units|i_start|i_end|
+    +----+----+-----+-------+-----+
+    |   2|   0|    7|      3|   37|
+    +----+----+-----+-------+-----+
+    >>> clean = pages.join(
+    ...     found.selectExpr("id_i AS id"), "id", "left_anti"
+    ... )  # doctest: +SKIP
+    """
+    check_pyspark()
+    plan = make_passage_plan(length, unit, most_copies, 1)
+    source = source_of(df, text, id, "first")
+    with running(df.sparkSession):
+        if against is not None:
+            found = _found_against(source, _others(against, text, id), plan)
+        else:
+            found = _found_within(source, plan, limits or Limits())
+    return found
+
+
+def _others(against: Any, text: str, id: str) -> Table:
+    """Return other texts as a table on the driver, with ids or their numbers, in this order."""
+    from pyspark.sql import DataFrame
+
+    pa = optional("pyarrow", "spark")
+    if isinstance(against, DataFrame):
+        return source_of(against, text, id, "first").frame.orderBy("id").toArrow()
+    column = against
+    if not isinstance(against, (pa.Array, pa.ChunkedArray)):
+        column = pa.array(list(against))
+    Texts(column)  # raises errors for values that are no texts
+    return pa.table({"id": pa.array(range(len(column)), pa.int64()), "text": column})
+
+
+def _found_against(source: FrameRows, others: Table, plan: PassagePlan) -> DataFrame:
+    """Return the passages that rows share with others, persisted."""
+    kind_of_other = _kind_of(others.schema.field("id").type)
+    found = source.frame.mapInArrow(
+        AgainstTask(plan, others, secrets.randbits(64)),
+        passages_schema(source.type_of("id"), kind_of_other),
+    ).persist()
+    return _computed(found)
+
+
+def _kind_of(arrow_type: Any) -> str:
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    return str(from_arrow_type(arrow_type).simpleString())
+
+
+def _computed(found: DataFrame) -> DataFrame:
+    """Run the job of a persisted result."""
+    try:
+        found.count()
+    except BaseException:
+        found.unpersist()
+        raise
+    return found
+
+
+def _found_within(source: FrameRows, plan: PassagePlan, limits: Limits) -> DataFrame:
+    """Return the passages that rows share with each other, persisted."""
+    from pyspark.sql import functions as F
+
+    _check_ids(source)
+    rows = source.frame.withColumn("node", F.xxhash64("id"))
+    records = (
+        rows.mapInArrow(SampleTask(plan, draw_hash_numbers()), "key long, node long")
+        .repartition("key")
+        .sortWithinPartitions("key")
+    )
+    edges = records.mapInArrow(ChainTask(), "u long, v long")
+    components = components_of_edges(edges, limits.driver_records)
+    sets = (
+        rows.select("id", "node").join(components.labels, "node").select("id", "label")
+    )
+    with ExitStack() as held_frames:
+        sets = sets.persist()
+        held_frames.callback(sets.unpersist)
+        texts = join_by_id(source.frame, sets, sets.count(), limits.joins, "inner")
+        kind = source.type_of("id")
+        found = (
+            texts.repartition("label")
+            .sortWithinPartitions("label", "id")
+            .mapInArrow(PassageTask(plan), passages_schema(kind, kind))
+            .persist()
+        )
+        return _computed(found)
+
+
+def _check_ids(source: FrameRows) -> None:
+    """Raise ValueError for ids that are null or equal."""
+    from pyspark.sql import functions as F
+
+    ids = source.frame.select("id")
+    twice = ids.groupBy("id").count().where("id IS NULL OR count > 1")
+    row = twice.orderBy(F.asc_nulls_first("id")).first()
+    if row is None:
+        return
+    if row["id"] is None:
+        raise ValueError(f"id must not be null, as it is in {row['count']} of the rows")
+    raise ValueError(
+        f"the values of id must be different, and {row['id']!r} occurs {row['count']} times"
+    )
