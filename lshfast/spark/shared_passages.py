@@ -56,8 +56,8 @@ def passages(
     against : DataFrame, sequence of str or bytes, or Arrow column, optional
         Other texts, such as a benchmark: then passages that a row shares with one of these are
         found, and no others. They are collected to the driver and sent to each Python worker, which
-        holds them with their samples, about 3 times their bytes. A DataFrame has columns of the
-        same names, and different ids.
+        holds them as `lshfast.passages.find` does. A DataFrame has columns of the same names, and
+        different ids.
     length : int, default 50
         Words or characters of the shortest passage, in 1..65536.
     unit : {"word", "char"}, default "word"
