@@ -22,6 +22,7 @@ CLASSES = {
     "stages.plan": "StageOptions",
     "spark.dedup": "SparkDedupOptions",
     "spark.pairs": "SparkPairOptions",
+    "spark.check": "SparkSampleOptions",
 }
 # Types that are wider in Python than on the command line.
 WIDER = {

@@ -11,11 +11,12 @@ from lshfast._common.progress import Progress
 from lshfast._engine.account.short_texts import warn_of
 from lshfast._engine.clock import Clock
 from lshfast._engine.options.rules import options_of, taken_by_verb, takes_options
-from lshfast._engine.plan import RECALL, AnyPlan, plan_for
+from lshfast._engine.plan import RECALL, AnyPlan, Plan, plan_for
 from lshfast._items.kind import collected, kind_in_memory
+from lshfast.kernels.text import Texts
 from lshfast.quality.checks import CHECKS
 from lshfast.quality.result import CheckResult
-from lshfast.quality.run import CheckOptions
+from lshfast.quality.run import CheckOptions, DrawnRows, check_rows
 from lshfast.shingling import Unit
 
 if TYPE_CHECKING:
@@ -106,14 +107,45 @@ def check(
     plan = check_plan(kind_in_memory(texts, kind), record.picked(PLAN_OPTIONS))
     sample = check_int("sample", sample, 1, MOST_SAMPLE)
     examples = check_int("examples", examples, 0, MOST_SAMPLE)
-    check = CHECKS[plan.kind]
-    if examples and "examples" in check.without:
-        raise ValueError(f"examples is for texts and sets, not for {plural(plan.kind)}")
     recall = RECALL if record.recall is None else record.recall
-    check_options = CheckOptions(sample, recall, examples)
+    result = checked_items(
+        texts, plan, kind, CheckOptions(sample, recall, examples), progress
+    )
+    warn_of(result.advice)
+    return result
+
+
+def checked_draw(
+    texts: Texts, plan: Plan, options: CheckOptions, drawn: DrawnRows
+) -> CheckResult:
+    """Return the figures of all rows, given texts that were drawn of them."""
     clock = Clock()
-    rows, figures = check.of_items(texts, plan, kind, check_options, clock, progress)
-    result = check.result(
+    figures = check_rows([texts], plan, options, clock, None, drawn)
+    read = drawn.numbers.read
+    return CheckResult(
+        read=read,
+        rejected=0,
+        accepted=read,
+        stages=clock.stages,
+        seconds=clock.seconds,
+        **figures,
+    )
+
+
+def checked_items(
+    items: Any,
+    plan: AnyPlan,
+    kind: Kind | None,
+    options: CheckOptions,
+    progress: Progress | None = None,
+) -> CheckResult | PointCheck:
+    """Return the check of items in memory; `kind` is what the caller says of them."""
+    check = CHECKS[plan.kind]
+    if options.examples and "examples" in check.without:
+        raise ValueError(f"examples is for texts and sets, not for {plural(plan.kind)}")
+    clock = Clock()
+    rows, figures = check.of_items(items, plan, kind, options, clock, progress)
+    return check.result(
         read=rows,
         rejected=0,
         accepted=rows,
@@ -121,8 +153,6 @@ def check(
         seconds=clock.seconds,
         **figures,
     )
-    warn_of(result.advice)
-    return result
 
 
 def check_plan(kind: Kind, options: Mapping[str, Any]) -> AnyPlan:

@@ -54,11 +54,15 @@ class Sides:
     def draw(
         cls,
         members: Int64Array,
+        all_rows: int,
         rng: np.random.Generator,
         few: int = FEW,
         many: float = inf,
     ) -> Sides:
-        """Draw both sides; by default the other side is all rows."""
+        """Draw both sides of members, which are all rows, or were drawn uniformly of them.
+
+        By default the other side is all members.
+        """
         n = len(members)
         few_members = (
             members if n <= few else np.sort(rng.choice(members, few, replace=False))
@@ -66,8 +70,9 @@ class Sides:
         many_members = members
         if n > many:
             many_members = np.sort(rng.choice(members, int(many), replace=False))
-        complete = len(few_members) == n and len(many_members) == n
-        scale = n / max(1, len(few_members)) * n / max(1, len(many_members)) / 2
+        complete = len(few_members) == all_rows and len(many_members) == all_rows
+        few_scale = all_rows / max(1, len(few_members))
+        scale = few_scale * all_rows / max(1, len(many_members)) / 2
         return cls(few_members, many_members, scale, complete)
 
 

@@ -26,7 +26,7 @@ from lshfast.quality.excerpts import Chosen, examples_of
 from lshfast.quality.intervals import Estimate, share_of, total_of, variance_of
 from lshfast.quality.near_pairs import Near, SampleJoin, Tally, finder
 from lshfast.quality.result import Alternative, Example, SimilarityBin
-from lshfast.quality.sampling import degrees, draw
+from lshfast.quality.sampling import RowSample, degrees, draw
 from lshfast.quality.valley import valley
 from lshfast.shingling import Shingles, Unit, check_shingles
 
@@ -77,6 +77,49 @@ class CheckOptions:
     held_bytes: int = 1 << 29
 
 
+class RowNumbers(NamedTuple):
+    """How many rows were read, are without shingles, and are compared."""
+
+    read: int
+    empty: int
+    different: int
+
+
+@dataclass(frozen=True)
+class DrawnRows:
+    """Rows that were drawn of more rows.
+
+    The rows that are compared are the sample, all rows that are near to one of it, and further rows
+    that were drawn. None of them is a copy, or has no shingles.
+
+    Attributes
+    ----------
+    sample, among : ndarray of int64
+        The rows of two independent draws, in each of which all rows had one probability.
+    rate, among_rate : float
+        These probabilities.
+    numbers : RowNumbers
+        Those of all rows.
+    """
+
+    sample: Int64Array
+    among: Int64Array
+    rate: float
+    among_rate: float
+    numbers: RowNumbers
+
+    def samples(self, n: int) -> tuple[RowSample, RowSample]:
+        """Return both draws as samples of the n rows that are compared."""
+        return (
+            _uniform_sample(self.sample, self.rate, n),
+            _uniform_sample(self.among, self.among_rate, n),
+        )
+
+
+def _uniform_sample(rows: Int64Array, rate: float, n: int) -> RowSample:
+    return RowSample(rows, np.full(n, rate), 1 / (2 * rate), rate == 1)
+
+
 class _Choice(NamedTuple):
     """Parameters that are compared with those of the plan."""
 
@@ -101,19 +144,28 @@ def check_rows(
     options: CheckOptions,
     clock: Clock,
     progress: Progress | None = None,
+    drawn: DrawnRows | None = None,
 ) -> dict[str, Any]:
-    """Return the figures of a `CheckResult`, without those of all accounts."""
+    """Return the figures of a `CheckResult`, without those of all accounts.
+
+    With `drawn`, the rows are those that were drawn, and the figures are those of all rows.
+    """
     if plan.ignore_common is not None:
         batches, plan = ignoring_common(batches, plan, clock, progress)
     sketches = sketch_rows(batches, plan, clock, progress)
-    return _Check(sketches, plan, options, clock).figures(progress)
+    return _Check(sketches, plan, options, clock, drawn).figures(progress)
 
 
 class _Check:
     """A check of rows that have been sketched."""
 
     def __init__(
-        self, sketches: SketchedRows, plan: Plan, options: CheckOptions, clock: Clock
+        self,
+        sketches: SketchedRows,
+        plan: Plan,
+        options: CheckOptions,
+        clock: Clock,
+        drawn: DrawnRows | None,
     ) -> None:
         self._sketches = sketches
         self._plan = plan
@@ -124,23 +176,42 @@ class _Check:
         first = sketches.copies == int64_range(n)
         self._members = np.flatnonzero(first & ~sketches.empty).astype(np.int64)
         self._rng = np.random.default_rng([seed, n, 1])
-        with clock.stage("sample"):
-            row_degrees = np.zeros(len(self._members))
-            if len(self._members) > options.sample:
-                row_degrees = degrees(
-                    sketches.signatures, self._members, plan.threshold, plan.threads
-                )
-            self._sample = draw(n, self._members, row_degrees, options.sample, seed)
-            other_rows = max(OTHER_ROWS, options.sample)
-            self._among = draw(n, self._members, row_degrees, other_rows, seed + 1)
+        if drawn is not None:
+            self._numbers = drawn.numbers
+            self._sample, self._among = drawn.samples(n)
+            self._uniform = drawn.among
+        else:
+            empty = int(sketches.empty.sum())
+            self._numbers = RowNumbers(n, empty, len(self._members))
+            with clock.stage("sample"):
+                self._sample, self._among = self._drawn(seed)
+            self._uniform = self._members
         self._choices = _choices(plan, options.recall)
         self._plans = list(
             dict.fromkeys([plan.bands, *(choice.bands for choice in self._choices)])
         )
 
+    def _drawn(self, seed: int) -> tuple[RowSample, RowSample]:
+        """Draw the sample, and the rows that are compared with it by other shingles."""
+        n = len(self._sketches)
+        sample_size = self._options.sample
+        row_degrees = np.zeros(len(self._members))
+        if len(self._members) > sample_size:
+            row_degrees = degrees(
+                self._sketches.signatures,
+                self._members,
+                self._plan.threshold,
+                self._plan.threads,
+            )
+        other_rows = max(OTHER_ROWS, sample_size)
+        return (
+            draw(n, self._members, row_degrees, sample_size, seed),
+            draw(n, self._members, row_degrees, other_rows, seed + 1),
+        )
+
     def figures(self, progress: Progress | None) -> dict[str, Any]:
         """Join the sample with all rows, and return the figures."""
-        sketches = self._sketches
+        numbers = self._numbers
         plan = self._plan
         sample = self._sample
         with self._clock.stage("compare"):
@@ -160,8 +231,8 @@ class _Check:
         )
         histogram = self._bins(tally, range(len(edges) - 1))
         return {
-            "copies": len(sketches) - int(sketches.empty.sum()) - len(self._members),
-            "empty": int(sketches.empty.sum()),
+            "copies": numbers.read - numbers.empty - numbers.different,
+            "empty": numbers.empty,
             "sampled": len(sample.rows),
             "complete": sample.complete,
             "threshold": plan.threshold,
@@ -187,7 +258,7 @@ class _Check:
                 *self._of_other_shingles(other_joins),
             ),
             "examples": self._examples(excerpts),
-            "advice": advice_for(sketches.rows.column, plan),
+            "advice": advice_for(self._sketches.rows.column, plan),
         }
 
     def _near(
@@ -231,7 +302,7 @@ class _Check:
         """Prepare the joins by other shingles; none for sets, and for rows without pairs."""
         plan = self._plan
         rows = self._sketches.rows
-        has_pairs = len(self._members) >= 2 and len(self._sample.rows)
+        has_pairs = len(self._uniform) >= 2 and len(self._sample.rows)
         if not isinstance(rows.column, ShingledTexts) or not has_pairs:
             return []
         joins = []
@@ -253,18 +324,19 @@ class _Check:
         """Estimate the candidates of each plan below the limit of near pairs."""
         sketches = self._sketches
         rng = self._rng
-        if len(self._members) < 2:
+        if len(self._uniform) < 2:
             return [Far()] * len(self._plans)
-        sides = Sides.draw(self._members, rng)
+        different = self._numbers.different
+        sides = Sides.draw(self._uniform, different, rng)
         keys = (
             sketches.keys
-            if len(self._members) == len(sketches)
+            if len(sides.many) == len(sketches)
             else sketches.keys[sides.many]
         )
         first = far_candidates(
             sides, sketches.keys[sides.few], keys, sketches.rows, limit, rng
         )
-        sides = self._sides = Sides.draw(self._members, rng, SIDE, SIDE)
+        sides = self._sides = Sides.draw(self._uniform, different, rng, SIDE, SIDE)
         few = sketches.signatures[sides.few]
         many = sketches.signatures[sides.many]
         other_bands = [
@@ -284,7 +356,7 @@ class _Check:
         """Return the candidates of a plan, for each row."""
         number = self._plans.index(bands)
         near_pairs = float(tally.found[:, :, number].sum())
-        return (near_pairs + far[number].pairs) / max(1, len(self._members))
+        return (near_pairs + far[number].pairs) / max(1, self._numbers.different)
 
     def _precision(
         self, tally: Tally, far: Sequence[Far], threshold: float, bands: Bands
@@ -388,7 +460,7 @@ class _Check:
             recall,
             estimates.promised,
             candidates,
-            8 * bands.bands * len(self._sketches),
+            8 * bands.bands * self._numbers.read,
         )
 
     def _of_other_shingles(
@@ -419,7 +491,7 @@ class _Check:
                 plan.bands,
                 Measured(pairs, pairs, expected / total if total else nan),
                 None,
-                (expected + far.pairs) / len(self._members),
+                (expected + far.pairs) / self._numbers.different,
             )
 
     def _examples(self, excerpts: Chosen) -> tuple[Example, ...]:

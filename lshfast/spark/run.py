@@ -32,6 +32,7 @@ from lshfast.spark.components import (
     components_of_buckets,
     components_of_edges,
 )
+from lshfast.spark.ids import refuse_ids
 from lshfast.spark.row_filter import JoinLimits, join_by_id
 from lshfast.spark.session import running
 from lshfast.spark.tasks import (
@@ -310,19 +311,7 @@ class Run:
             .collect()[0]
             .asDict()
         )
-        if figures["ids"] < figures["read"]:
-            raise ValueError(
-                f"id must not be null, as it is in {figures['read'] - figures['ids']} of the rows"
-            )
-        if figures["different"] < figures["ids"]:
-            twice = (
-                sketched.groupBy("id").count().where("count > 1").orderBy("id").first()
-            )
-            assert twice is not None
-            raise ValueError(
-                f"the values of id must be different, and {twice['id']!r} occurs {twice['count']} "
-                "times"
-            )
+        refuse_ids(sketched, figures)
         if figures.get("missing"):
             raise ValueError(
                 f"keep: values must not be missing, as they are in {figures['missing']} of the rows"

@@ -80,7 +80,6 @@ def session_of(master: str | None) -> SparkSession:
 def running(session: SparkSession) -> Iterator[None]:
     """Configure a session for a run, check its workers, and raise the errors of its tasks."""
     with configured(session), errors_of_tasks():
-        _check_version("Spark", session.version)
         check_workers(session)
         yield
 
@@ -88,6 +87,7 @@ def running(session: SparkSession) -> Iterator[None]:
 @contextmanager
 def configured(session: SparkSession) -> Iterator[None]:
     """Set CONFIGURATION and the local workers' interpreter in a session for the block."""
+    _check_version("Spark", session.version)
     before = {name: session.conf.get(name) for name in CONFIGURATION}
     try:
         for name, value in CONFIGURATION.items():

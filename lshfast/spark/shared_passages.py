@@ -12,6 +12,7 @@ from lshfast.kernels.text import Texts
 from lshfast.passages.plan import PassagePlan, PassageUnit, make_passage_plan
 from lshfast.spark.api import source_of
 from lshfast.spark.components import components_of_edges
+from lshfast.spark.ids import check_ids
 from lshfast.spark.passage_tasks import (
     AgainstTask,
     PassageTask,
@@ -190,7 +191,7 @@ def _found_within(source: FrameRows, plan: PassagePlan, limits: Limits) -> DataF
     """Return the passages that rows share with each other, persisted."""
     from pyspark.sql import functions as F
 
-    _check_ids(source)
+    check_ids(source.frame)
     rows = source.frame.withColumn("node", F.xxhash64("id"))
     records = (
         rows.mapInArrow(SampleTask(plan, draw_hash_numbers()), "key long, node long")
@@ -214,19 +215,3 @@ def _found_within(source: FrameRows, plan: PassagePlan, limits: Limits) -> DataF
             .persist()
         )
         return _computed(found)
-
-
-def _check_ids(source: FrameRows) -> None:
-    """Raise ValueError for ids that are null or equal."""
-    from pyspark.sql import functions as F
-
-    ids = source.frame.select("id")
-    twice = ids.groupBy("id").count().where("id IS NULL OR count > 1")
-    row = twice.orderBy(F.asc_nulls_first("id")).first()
-    if row is None:
-        return
-    if row["id"] is None:
-        raise ValueError(f"id must not be null, as it is in {row['count']} of the rows")
-    raise ValueError(
-        f"the values of id must be different, and {row['id']!r} occurs {row['count']} times"
-    )

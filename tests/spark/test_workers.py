@@ -133,7 +133,7 @@ def test_workers_are_refused_in_one_line(tmp_path, without, name):
     assert look == "tasks" or "Traceback" not in log
 
 
-ENTRIES = ["dedup", "pairs", "passages"]
+ENTRIES = ["passages", "check", "dedup", "pairs"]
 
 
 @pytest.fixture
@@ -144,6 +144,7 @@ def unchecked(spark, monkeypatch):
     return spark
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_each_function_refuses_workers_of_another_version(tmp_path, unchecked, entry):
     other = copy_package(tmp_path / "other")

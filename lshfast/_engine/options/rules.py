@@ -154,6 +154,7 @@ TAKES = {
     "stages.plan": Takes("dedup", ("stages",)),
     "spark.dedup": Takes("dedup", ("spark",), (*NOT_OF_FRAMES, "top", "most")),
     "spark.pairs": Takes("pairs", ("spark",), NOT_OF_FRAMES),
+    "spark.check": Takes("check", ("spark",), (*NOT_OF_FRAMES, "ignore_common")),
 }
 
 Function = TypeVar("Function", bound=Callable[..., Any])

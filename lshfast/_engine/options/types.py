@@ -172,6 +172,19 @@ class SparkPairOptions(TypedDict, total=False):
     seed: Seed | None
 
 
+class SparkSampleOptions(TypedDict, total=False):
+    """Options of `lshfast.spark.check` that it does not write out."""
+
+    stop_words: str | Iterable[str] | None
+    num_perm: int | None
+    scheme: Scheme | None
+    recall: float | None
+    bands: int | None
+    rows_per_band: int | None
+    measure: ItemMeasure | None
+    seed: Seed | None
+
+
 class PlanOptions(TypedDict, total=False):
     """Options of `make_plan`."""
 

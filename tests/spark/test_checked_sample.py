@@ -1,0 +1,114 @@
+"""`lshfast.spark.check` gives the figures of `lshfast.check` or estimates them."""
+
+from dataclasses import replace
+
+import pytest
+
+import lshfast
+import lshfast.spark
+from tests.spark.answers import corpus
+
+ROWS = 150
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return corpus(ROWS)
+
+
+@pytest.fixture(scope="module")
+def frame(spark, rows):
+    frame = (
+        spark.createDataFrame(list(zip(*rows, strict=True)), "id long, text string")
+        .repartition(3)
+        .persist()
+    )
+    yield frame
+    frame.unpersist()
+
+
+def figures(result):
+    """Return the figures of a check without its times."""
+    return replace(result, stages={}, seconds=0.0)
+
+
+def test_all_rows_have_the_figures_of_one_machine(rows, frame):
+    ids, texts = rows
+    order = sorted(range(ROWS), key=ids.__getitem__)
+    options = {"threshold": 0.7, "size": 2, "recall": 0.8, "seed": 2}
+    expected = lshfast.check([texts[row] for row in order], examples=2, **options)
+    found = lshfast.spark.check(frame, examples=2, **options)
+    assert figures(replace(found, examples=())) == figures(
+        replace(expected, examples=())
+    )
+    keys = [
+        (ids[order[example.key_i]], ids[order[example.key_j]])
+        for example in expected.examples
+    ]
+    assert keys
+    assert [(example.key_i, example.key_j) for example in found.examples] == keys
+
+
+def test_a_sample_tells_about_all_rows(rows, frame):
+    ids, texts = rows
+    order = sorted(range(ROWS), key=ids.__getitem__)
+    expected = lshfast.check([texts[row] for row in order], threshold=0.7)
+    found = lshfast.spark.check(frame, threshold=0.7, sample=60)
+    assert 0 < found.sampled < expected.sampled == expected.distinct
+    assert (found.read, found.copies, found.empty) == (
+        ROWS,
+        expected.copies,
+        expected.empty,
+    )
+    for name in ("pairs", "near_rows", "recall", "row_recall"):
+        estimate = getattr(found, name)
+        assert estimate.low <= getattr(expected, name).value <= estimate.high, name
+    assert found.candidates == pytest.approx(expected.candidates, rel=0.5)
+    fewer_partitions = lshfast.spark.check(frame.coalesce(1), threshold=0.7, sample=60)
+    assert figures(fewer_partitions) == figures(found)
+
+
+def test_all_different_rows_are_a_complete_sample(rows, frame):
+    """There are more rows than the sample has, but they are copies."""
+    ids, texts = rows
+    order = sorted(range(ROWS), key=ids.__getitem__)
+    expected = lshfast.check([texts[row] for row in order], threshold=0.7)
+    found = lshfast.spark.check(frame, threshold=0.7, sample=expected.distinct)
+    assert found.complete
+    for name in ("pairs", "near_rows", "recall", "histogram", "by_similarity"):
+        assert getattr(found, name) == getattr(expected, name), name
+
+
+@pytest.mark.one_case
+@pytest.mark.parametrize("texts", [["one two", "ONE two", "three"], [None, "", "?"]])
+def test_few_different_rows(spark, texts):
+    frame = spark.createDataFrame(list(enumerate(texts)), "id int, text string")
+    found = lshfast.spark.check(frame, sample=1)
+    expected = lshfast.check(texts, sample=1)
+    assert (found.read, found.copies, found.empty) == (
+        expected.read,
+        expected.copies,
+        expected.empty,
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "said"),
+    [
+        ({"ignore_common": 0.5}, TypeError, "has no option 'ignore_common'"),
+        ({"sample": 0}, ValueError, "^sample must be"),
+        ({"measure": "containment"}, ValueError, "^measure must be 'jaccard'"),
+        ({"kind": "set"}, TypeError, "has no option 'kind'"),
+        ({"id": "day"}, ValueError, "^id: there is no column 'day'"),
+    ],
+    ids=str,
+)
+def test_options_that_cannot_be_used(frame, options, error, said):
+    with pytest.raises(error, match=said):
+        lshfast.spark.check(frame, **options)
+
+
+def test_a_text_that_is_not_utf8_is_named_by_its_id(spark):
+    frame = spark.createDataFrame([(4, b"a"), (7, b"\xff")], "id int, text binary")
+    with pytest.raises(ValueError, match=r"^the text with id 7 .*UTF-8"):
+        lshfast.spark.check(frame)
