@@ -1,7 +1,7 @@
 """The Spark engine and the native engine on the same Parquet files, in turns; Spark's session has started and run once.
 
     python benchmarks/spark.py DIR [--megabytes 200] [--partitions 2 7 200] [--exactly] [--repeat 3] [--master M]
-        [--broadcast-rows N]
+        [--broadcast-rows N] [--passages 50]
 
 DIR is created with a corpus if it does not exist: the Python sources that this interpreter can import, repeated with
 mutations until there are so many megabytes of text. A third of the repetitions are near-duplicates with up to one word
@@ -10,6 +10,9 @@ in the order of their ids, so both engines keep the same rows; the results are c
 
 With --broadcast-rows 0, small corpora are joined as those with more than a million texts in components are: with a
 filter, and without broadcasts of Spark's own. The bytes that each run shuffles are printed, as Spark compresses them.
+
+With --passages, shared passages of that length are searched for instead: within the corpus, and those of its first
+hundred texts.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ import pyarrow.parquet as pq
 from data import decoded, raw_files
 
 import lshfast
+import lshfast.passages
 import lshfast.spark
 
 WORD = re.compile(r"\w+")
@@ -106,6 +110,31 @@ def shuffled_bytes(session: Any) -> int:
     )
 
 
+def compare_passages(session: Any, files: list[str], length: int, repeat: int) -> None:
+    """Print the seconds of searches for shared passages in turns, and compare the passages."""
+    texts = pa.concat_tables(pq.read_table(file) for file in files).column("text")
+    frame = session.read.parquet(*files)
+    for name, against in (("corpus", None), ("against", texts[:100])):
+        times = []
+        for _ in range(repeat):
+            start = time.perf_counter()
+            native = lshfast.passages.find(texts, against, length=length, threads=2)
+            middle = time.perf_counter()
+            found = lshfast.spark.passages(frame, against=against, length=length)
+            times.append((middle - start, time.perf_counter() - middle))
+        table = found.orderBy("id_i", "i_unit", "id_j", "j_unit").toArrow()
+        found.unpersist()
+        for column in ("i", "j", "units", "i_start_byte", "j_end_byte"):
+            expected = native.spans[column]
+            values = table.column(f"id_{column}" if len(column) == 1 else column)
+            assert np.array_equal(values.to_numpy(), expected), column
+        native_time, spark_time = (median(each) for each in zip(*times, strict=True))
+        print(
+            f"passages, {name}: {len(native):,}; native {native_time:.2f} s, Spark {spark_time:.2f} s",
+            flush=True,
+        )
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description="Compare the Spark engine with the native one."
@@ -116,6 +145,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--driver-memory", default="3g")
+    parser.add_argument(
+        "--passages", type=int, help="search for passages of so many words"
+    )
     parser.add_argument(
         "--broadcast-rows", type=int, help="Limits.broadcast_rows of the runs"
     )
@@ -148,6 +180,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     lshfast.spark.dedup(
         session.read.parquet(files[0])
     ).unpersist()  # starts the Python workers, and warms up the JVM
+    if a.passages:
+        compare_passages(session, files, a.passages, a.repeat)
+        session.stop()
+        return
     limits = {}
     if a.broadcast_rows is not None:
         limits["limits"] = lshfast.spark.Limits(broadcast_rows=a.broadcast_rows)

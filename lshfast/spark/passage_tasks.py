@@ -34,7 +34,7 @@ PLACES = tuple(name for name in SPAN.names or () if name not in ("i", "j"))
 _TWICE = np.int64(0x5851F42D4C957F2D)
 
 # The other texts of the last search of this process, by the number of the search.
-_HELD: dict[int, HeldTexts] = {}
+_TEXTS_OF_SEARCH: dict[int, HeldTexts] = {}
 
 
 def passages_schema(kind_i: str, kind_j: str) -> str:
@@ -58,36 +58,36 @@ def _batches(spans: Spans, ids_i: Any, ids_j: Any) -> Iterator[Batch]:
 
 @dataclass(frozen=True)
 class AgainstTask(WorkerTask):
-    """Find the passages that texts share with others, which each worker holds.
+    """Find the passages that texts share with other texts, which each worker holds.
 
-    Input: id, text. Output: the passages. `others` is a table with the columns id and text, and
-    `search` a number that no other search has.
+    Input: id, text. Output: the passages. `other_texts` is a table of id and text, and `search` a
+    number that no other search has.
     """
 
     plan: PassagePlan
-    others: Table
+    other_texts: Table
     search: int
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        ids_j = self.others.column("id").combine_chunks()
+        ids_j = self.other_texts.column("id").combine_chunks()
         for batch in batches:
             ids_i = batch.column("id")
             with naming_text(ids_i):
                 found = find_against(
                     [Texts(batch.column("text"))],
-                    self._held_texts(),
+                    self._texts_of_search(),
                     self.plan,
                     Clock(),
                 )
             yield from _batches(found.spans, ids_i, ids_j)
 
-    def _held_texts(self) -> HeldTexts:
-        """Return the others, which a worker prepares once for all its tasks."""
-        if self.search not in _HELD:
-            _HELD.clear()
-            texts = Texts(self.others.column("text"))
-            _HELD[self.search] = hold_texts([texts], self.plan, Clock())
-        return _HELD[self.search]
+    def _texts_of_search(self) -> HeldTexts:
+        """Return the other texts, which a worker prepares once for all its tasks."""
+        if self.search not in _TEXTS_OF_SEARCH:
+            _TEXTS_OF_SEARCH.clear()
+            texts = Texts(self.other_texts.column("text"))
+            _TEXTS_OF_SEARCH[self.search] = hold_texts([texts], self.plan, Clock())
+        return _TEXTS_OF_SEARCH[self.search]
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""A join of rows with others by id, before which rows that are not among the others are dropped.
+"""A join of texts with chosen ids, before which the other texts are dropped.
 
-Texts are dropped where they are read, so only those of the others are shuffled. Few others are sent
-to all executors. More of them are represented by a Bloom filter, whose segments are filled by tasks
+They are dropped where they are read, so only the chosen texts are shuffled. Few ids are sent to all
+executors. More of them are represented by a Bloom filter, whose segments are filled by tasks
 and looked up by a broadcast join, so texts do not pass through Python. All bits of a row are in one
 segment (F. Putze, P. Sanders, J. Singler, "Cache-, hash- and space-efficient Bloom filters", 2007).
 """
@@ -47,22 +47,22 @@ class JoinLimits:
 
 
 def join_by_id(
-    rows: DataFrame, others: DataFrame, number: int, limits: JoinLimits, how: str
+    rows: DataFrame, chosen: DataFrame, number: int, limits: JoinLimits, how: str
 ) -> DataFrame:
-    """Join rows with at most `number` others by id ("inner" or "left_semi")."""
+    """Join rows with at most `number` chosen ids and their columns ("inner" or "left_semi")."""
     from pyspark.sql import functions as F
 
     if number <= limits.broadcast_rows:
-        return rows.join(F.broadcast(others), "id", how)
+        return rows.join(F.broadcast(chosen), "id", how)
     segments = min(
         -(-number * BITS_OF_ROW // SEGMENT_BITS),
         limits.filter_bytes * 8 // SEGMENT_BITS,
     )
-    return _filtered(rows, others, max(1, segments)).join(others, "id", how)
+    return _filtered(rows, chosen, max(1, segments)).join(chosen, "id", how)
 
 
-def _filtered(rows: DataFrame, others: DataFrame, segments: int) -> DataFrame:
-    """Return the rows that may have the id of one of the others."""
+def _filtered(rows: DataFrame, chosen: DataFrame, segments: int) -> DataFrame:
+    """Return the rows that may have one of the chosen ids."""
     from pyspark.sql import functions as F
 
     hashes = (
@@ -70,7 +70,7 @@ def _filtered(rows: DataFrame, others: DataFrame, segments: int) -> DataFrame:
         F.xxhash64("id", F.lit(1)).alias(PLACES_OF_ROW),
     )
     row_filter = (
-        others.select(*hashes)
+        chosen.select(*hashes)
         .repartition(SEGMENT)
         .mapInArrow(SegmentTask(), f"`{SEGMENT}` long, `{WORDS}` array<long>")
     )

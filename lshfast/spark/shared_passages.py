@@ -141,13 +141,11 @@ def passages(
     source = source_of(df, text, id, "first")
     with running(df.sparkSession):
         if against is not None:
-            found = _found_against(source, _others(against, text, id), plan)
-        else:
-            found = _found_within(source, plan, limits or Limits())
-    return found
+            return _passages_against(source, _other_texts(against, text, id), plan)
+        return _passages_within(source, plan, limits or Limits())
 
 
-def _others(against: Any, text: str, id: str) -> Table:
+def _other_texts(against: Any, text: str, id: str) -> Table:
     """Return other texts as a table on the driver, with ids or their numbers, in this order."""
     from pyspark.sql import DataFrame
 
@@ -161,14 +159,16 @@ def _others(against: Any, text: str, id: str) -> Table:
     return pa.table({"id": pa.array(range(len(column)), pa.int64()), "text": column})
 
 
-def _found_against(source: FrameRows, others: Table, plan: PassagePlan) -> DataFrame:
-    """Return the passages that rows share with others, persisted."""
-    kind_of_other = _kind_of(others.schema.field("id").type)
-    found = source.frame.mapInArrow(
-        AgainstTask(plan, others, secrets.randbits(64)),
+def _passages_against(
+    source: FrameRows, other_texts: Table, plan: PassagePlan
+) -> DataFrame:
+    """Return the passages that rows share with other texts, persisted."""
+    kind_of_other = _kind_of(other_texts.schema.field("id").type)
+    result = source.frame.mapInArrow(
+        AgainstTask(plan, other_texts, secrets.randbits(64)),
         passages_schema(source.type_of("id"), kind_of_other),
     ).persist()
-    return _computed(found)
+    return _computed(result)
 
 
 def _kind_of(arrow_type: Any) -> str:
@@ -177,17 +177,17 @@ def _kind_of(arrow_type: Any) -> str:
     return str(from_arrow_type(arrow_type).simpleString())
 
 
-def _computed(found: DataFrame) -> DataFrame:
+def _computed(result: DataFrame) -> DataFrame:
     """Run the job of a persisted result."""
     try:
-        found.count()
+        result.count()
     except BaseException:
-        found.unpersist()
+        result.unpersist()
         raise
-    return found
+    return result
 
 
-def _found_within(source: FrameRows, plan: PassagePlan, limits: Limits) -> DataFrame:
+def _passages_within(source: FrameRows, plan: PassagePlan, limits: Limits) -> DataFrame:
     """Return the passages that rows share with each other, persisted."""
     from pyspark.sql import functions as F
 
@@ -208,10 +208,10 @@ def _found_within(source: FrameRows, plan: PassagePlan, limits: Limits) -> DataF
         held_frames.callback(sets.unpersist)
         texts = join_by_id(source.frame, sets, sets.count(), limits.joins, "inner")
         kind = source.type_of("id")
-        found = (
+        result = (
             texts.repartition("label")
             .sortWithinPartitions("label", "id")
             .mapInArrow(PassageTask(plan), passages_schema(kind, kind))
             .persist()
         )
-        return _computed(found)
+        return _computed(result)

@@ -211,10 +211,10 @@ def errors_of_tasks() -> Iterator[None]:
         if other_version:
             raise FormatError(
                 f"a worker is of another version: {other_version[1]}"
-            ) from error
+            ) from None
         missing = IMPORT_ERROR.search(message)
         if missing:
             raise FormatError(
                 f"a worker has another version of lshfast, or none: {missing[1]}"
-            ) from error
+            ) from None
         raise
