@@ -19,12 +19,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from typing import NamedTuple
 
-from lshfast._common.atomic_files import at_once, atomic_file, printable
+from lshfast._common.atomic_files import at_once, atomic_file
 from lshfast._common.checks import check_int
 from lshfast._common.container import Manifest
 from lshfast._common.errors import FormatError
 from lshfast._common.locks import locked
 from lshfast._common.progress import Progress
+from lshfast._common.visible import printable
 from lshfast.index.keys import DuplicateKeyError
 from lshfast.index.shards.folder import (
     BUILD_NAME,

@@ -20,10 +20,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lshfast._common.atomic_files import at_once, atomic_file, printable
+from lshfast._common.atomic_files import at_once, atomic_file
 from lshfast._common.container import Manifest
 from lshfast._common.errors import FormatError
 from lshfast._common.types import Int64Array
+from lshfast._common.visible import printable
 from lshfast.index.keys import Column, kind_of, listed, take
 from lshfast.index.stores.base import Store
 from lshfast.index.stores.file_sections import HEADER

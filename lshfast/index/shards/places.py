@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from lshfast._common.atomic_files import printable
+from lshfast._common.visible import printable
 from lshfast.index.shards.store import ShardStore
 from lshfast.index.stores.file import FileStore, Mode
 from lshfast.index.stores.memory import LockedStore

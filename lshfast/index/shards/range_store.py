@@ -8,9 +8,9 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 
-from lshfast._common.atomic_files import printable
 from lshfast._common.checks import check_int
 from lshfast._common.container import named_format
+from lshfast._common.visible import printable
 from lshfast._io.sources import opened_url, remote_errors
 from lshfast.index.keys import Column, kind_of
 from lshfast.index.shards.blocks import BLOCK_BYTES, BlockCache, RemoteBytes

@@ -14,10 +14,10 @@ from typing import Any, get_args
 
 import numpy as np
 
-from lshfast._common.atomic_files import printable
 from lshfast._common.errors import FormatError
 from lshfast._common.progress import Progress
 from lshfast._common.types import Int64Array, UInt64Array
+from lshfast._common.visible import printable
 from lshfast.index.keys import Column, as_column, kind_of, listed, take
 from lshfast.index.shards.folder import (
     check_keys_of,
