@@ -174,8 +174,8 @@ def check_outputs(
     overwrite: bool = False,
 ) -> list[str]:
     """Check several outputs, which must be different; return those that are not None."""
-    locations = _locations_of(inputs)
     outputs = [Output.of(path) for path in paths if path is not None]
+    locations = _locations_of(inputs if outputs else ())
     for output in outputs:
         _check_output(output, locations, overwrite)
     check_different(outputs)

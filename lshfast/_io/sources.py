@@ -191,7 +191,7 @@ def location_of(path: str) -> str:
         return os.path.realpath(path)
     try:
         system, inside = opened_url(path)
-    except (ImportError, ValueError):  # fsspec alone cannot open it
+    except (ImportError, ValueError, OSError):  # fsspec alone cannot open it
         return path
     return (
         os.path.realpath(inside)

@@ -184,7 +184,7 @@ def _shards_of(files: Sequence[File], shards: int | None) -> list[list[list[int]
     count = shards or min(MOST_SHARDS_BY_DEFAULT, max(1, -(-total // SHARD_BYTES)))
     parts_of_files = _parts_of(files, count)
     parts = [
-        _Part(number, *part)
+        _PlannedPart(number, *part)
         for number, parts_of_file in enumerate(parts_of_files)
         for part in parts_of_file
         if part.nbytes or len(parts_of_file) == 1 or shards is not None
@@ -203,7 +203,7 @@ def _shards_of(files: Sequence[File], shards: int | None) -> list[list[list[int]
     ]
 
 
-class _Part(NamedTuple):
+class _PlannedPart(NamedTuple):
     """A part of a file with this number; see `FilePart`."""
 
     file: int
@@ -243,7 +243,7 @@ def _parts_of(files: Sequence[File], count: int) -> list[list[FilePart]]:
     ]
 
 
-def _joined(parts: Sequence[_Part], ends: Sequence[int]) -> list[list[int]]:
+def _joined(parts: Sequence[_PlannedPart], ends: Sequence[int]) -> list[list[int]]:
     """Return what a shard reads, given where files end; see `_shards_of`."""
     joined: list[list[int]] = []
     for part in parts:

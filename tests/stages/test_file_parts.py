@@ -98,10 +98,10 @@ def test_errors_name_lines_of_the_file(tmp_path, shards):
 
 def test_equal_ids_in_parts_of_a_file(tmp_path):
     source = tmp_path / "in.jsonl"
-    rows = [{"id": i % 28, "text": f"text of row {i}"} for i in range(30)]
+    rows = [{"id": i % 29, "text": f"text of row {i}"} for i in range(30)]
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
     stages.plan(source, tmp_path / "work", tmp_path / "kept", id_column="id", shards=5)
-    with pytest.raises(DataError, match=r"jsonl:29: id 0 is taken by .*jsonl:1;"):
+    with pytest.raises(DataError, match=r"jsonl:30: id 0 is taken by .*jsonl:1;"):
         run_all(tmp_path / "work")
 
 
