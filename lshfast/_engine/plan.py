@@ -335,7 +335,7 @@ def _check_measure_of(
     return checked
 
 
-def check_bands_only(plan: Plan, driver: Driver, command: str = "dedup") -> None:
+def check_bands_only(plan: AnyPlan, driver: Driver, command: str = "dedup") -> None:
     """Raise ValueError if a plan joins exactly, for a way of running that has bands only."""
     if not plan.exact:
         return

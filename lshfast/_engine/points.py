@@ -36,9 +36,11 @@ from lshfast._engine.pairs.listed import (
 from lshfast._engine.preference import preference_by_length
 from lshfast._items.bucket_join import BucketJoin
 from lshfast._items.buckets import (
+    BucketPlan,
     PointBuckets,
     choose_buckets,
     choose_set_buckets,
+    compute_buckets,
     crowded_codes,
     one_bucket,
 )
@@ -107,7 +109,7 @@ def run_points(
             earlier = NOTHING_EARLIER
             if len(rows):
                 earlier = request.against.earlier(rows, plan)
-    run = _Run(rows, plan, clock, request.progress, request.memory, earlier)
+    run = _Run(rows, plan, clock, request, earlier)
     similar_pairs: PairArray | None = None
     if request.similar is not None:
         similar_pairs = renumbered(run.every_pair(), rows.numbers)
@@ -162,11 +164,23 @@ def pairs_of_points(
     """
     plan = items.plan
     rows = PointRows.of([items.batch], lambda: items.format)
-    run = _Run(rows, plan, Clock(), progress)
+    run = _Run(rows, plan, Clock(), Request(progress=progress))
     pairs = renumbered(run.every_pair(copies), rows.numbers)
     if plan.max_candidates is None:
         return pairs, None
     return pairs, Limited(plan.max_candidates, int(run.limited.sum()), run.left_out)
+
+
+def pairs_of_part(
+    batch: PointBatch, plan: PointPlan, format: PointFormat, buckets: BucketPlan
+) -> tuple[PairArray, int]:
+    """Return the listed pairs of some of the rows of a run, and how many pairs were compared.
+
+    `buckets` are chosen for all rows.
+    """
+    rows = PointRows.of([batch], lambda: format)
+    run = _Run(rows, plan, Clock(), Request(buckets=buckets))
+    return renumbered(run.every_pair(), rows.numbers), run.compared
 
 
 @dataclass(frozen=True)
@@ -215,7 +229,7 @@ class PointRows:
                 if not holders:
                     holders.append(holder(path, batch.words.shape[1]))
                 holders[0].extend(batch.words)
-                marks.extend(_marks(batch.words, keys, batch.counts))
+                marks.extend(marks_of_points(batch.words, keys, batch.counts))
             if batch.counts is not None:
                 sets = True
                 counts.extend(batch.counts)
@@ -240,11 +254,18 @@ class PointRows:
         assert self.format is not None
         return HeldPoints(self.words, self.format.measure)
 
-    def buckets(self, plan: PointPlan, rows: Int64Array) -> PointBuckets:
-        """Choose and compute the buckets of the rows, of which some are to be compared."""
+    def buckets(
+        self,
+        plan: PointPlan,
+        rows: Int64Array,
+        bucket_plan: BucketPlan | None = None,
+    ) -> PointBuckets:
+        """Choose, if there is no plan, and compute the buckets; some rows are to be compared."""
         if self.offsets is not None:
             return choose_set_buckets(HeldSets(self.offsets, self.words), plan, rows)
         assert self.format is not None
+        if bucket_plan is not None:
+            return compute_buckets(self.words, self.format, plan, bucket_plan)
         return choose_buckets(self.words, self.format, plan, rows)
 
     def groups_of_all(self, groups: Groups, value: float) -> Groups:
@@ -270,8 +291,10 @@ class PointRows:
         )
 
 
-def _marks(
-    words: UInt64Array, keys: tuple[HashKey, HashKey], counts: Int64Array | None
+def marks_of_points(
+    words: UInt64Array,
+    keys: tuple[HashKey, HashKey],
+    counts: Int64Array | None = None,
 ) -> UInt64Array:
     """Return two hashes of the words of each row: uint64 (n, 2); sets have `counts` words."""
     n, width = words.shape
@@ -304,14 +327,13 @@ class _Run:
         rows: PointRows,
         plan: PointPlan,
         clock: Clock,
-        progress: Progress | None,
-        memory: int | None = None,
+        request: Request,
         earlier: Earlier | None = None,
     ) -> None:
         self._rows = rows
         self.plan = plan
         self._clock = clock
-        self._progress = progress
+        self._progress = request.progress
         self.compared = 0
         self.left_out = 0
         self.limited = np.zeros(len(rows), np.bool_)
@@ -324,9 +346,9 @@ class _Run:
             if earlier is not None:
                 different[earlier.rows] = False
             self._different = np.flatnonzero(different)
-            self._memory = memory
+            self._memory = request.memory
             self._check_memory()
-            self._buckets = self._choose()
+            self._buckets = self._choose(request.buckets)
 
     def _check_memory(self) -> None:
         """Raise ValueError if the rows need more memory than the process may take."""
@@ -341,7 +363,7 @@ class _Run:
                 f"not {self._memory:,}; fewer threads need less"
             )
 
-    def _choose(self) -> PointBuckets | None:
+    def _choose(self, bucket_plan: BucketPlan | None) -> PointBuckets | None:
         """Return the buckets of the points; None if codes are compared completely."""
         plan = self.plan
         rows = self._rows
@@ -354,7 +376,7 @@ class _Run:
             return crowded_codes(rows.words, rows.format, plan, self._different)
         if plan.complete:
             return one_bucket(len(rows))
-        buckets = rows.buckets(plan, self._different)
+        buckets = rows.buckets(plan, self._different, bucket_plan)
         buckets = buckets.limited(rows.held, plan, self._different)
         self.plan = replace(plan, bands=buckets.bands, reached=buckets.recall)
         self._check_memory()

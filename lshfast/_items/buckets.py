@@ -229,6 +229,15 @@ def choose_buckets(
     """Choose and compute the buckets of points, (n, words); `rows` are those to be compared."""
     distances = sampled_distances(points, format, rows, plan.seed)
     bucket_plan = plan_buckets(format, plan, len(rows), distances)
+    buckets = compute_buckets(points, format, plan, bucket_plan)
+    crowded = format.nonzeros is None and bucket_plan.is_crowded(distances)
+    return replace(buckets, crowded=crowded)
+
+
+def compute_buckets(
+    points: UInt64Array, format: PointFormat, plan: PointPlan, bucket_plan: BucketPlan
+) -> PointBuckets:
+    """Compute the buckets of points, (n, words), that a plan has chosen."""
     family = bucket_plan.family
     bands = bucket_plan.bands
     codes = np.empty((len(points), 0), np.uint64)
@@ -255,14 +264,12 @@ def choose_buckets(
                 piece_points, bands.bands, bands.rows_per_band, threads=plan.threads
             ).T
         keys = partial(_keys_of_band, keys_of_bands)
-    crowded = format.nonzeros is None and bucket_plan.is_crowded(distances)
     return PointBuckets(
         bands,
         bucket_plan.probability(plan.distance_of(format)),
         keys,
         codes,
         bucket_plan.most,
-        crowded,
     )
 
 
@@ -284,7 +291,7 @@ class SampledSets:
     @classmethod
     def of(cls, sets: HeldSets, rows: Int64Array, plan: PointPlan) -> SampledSets:
         """Draw pairs of some rows."""
-        pairs = _sampled_pairs(rows, plan.seed)
+        pairs = sampled_pairs(rows, plan.seed)
         left_rows = (pairs & _LOW).astype(np.int64)
         right_rows = (pairs >> _HALF).astype(np.int64)
 
@@ -405,10 +412,10 @@ def sampled_distances(
 
 def _sampled_values(points: HeldItems, rows: Int64Array, seed: int) -> Float64Array:
     """Return the values of random pairs of the rows."""
-    return points.values(_sampled_pairs(rows, seed)) if len(rows) > 1 else np.empty(0)
+    return points.values(sampled_pairs(rows, seed)) if len(rows) > 1 else np.empty(0)
 
 
-def _sampled_pairs(rows: Int64Array, seed: int) -> UInt64Array:
+def sampled_pairs(rows: Int64Array, seed: int) -> UInt64Array:
     """Return random pairs of the rows, right << 32 | left."""
     if len(rows) < 2:
         return np.empty(0, np.uint64)

@@ -127,6 +127,16 @@ class PointPlan:
         return self.recall == 1
 
     @property
+    def exact(self) -> bool:
+        """The same, by the name that plans of texts have for it."""
+        return self.complete
+
+    @property
+    def exact_by_default(self) -> bool:
+        """Whether all similar pairs are found if nothing else is said."""
+        return self.kind == "code"
+
+    @property
     def arguments(self) -> dict[str, Any]:
         """The arguments of `make_point_plan` for this plan, as JSON values, without the threads."""
         bound = "radius" if is_distance(self.measure) else "threshold"

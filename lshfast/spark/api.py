@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
+from lshfast._common.choices import ItemMeasure, Kind, plural, usual_measure
 from lshfast._engine.account.report import Summary
 from lshfast._engine.options.declaration import check_names
 from lshfast._engine.options.rules import TAKES, of_group, takes_options
-from lshfast._engine.plan import Grouping, Keep, Plan, check_bands_only, make_plan
+from lshfast._engine.plan import AnyPlan, Grouping, Keep, check_bands_only, plan_for
 from lshfast._engine.preference import check_keep_measure
-from lshfast.join.jaccard import PairMeasure
 from lshfast.shingling import Unit
 from lshfast.spark.by_value import Guard, counted_by
+from lshfast.spark.points import PointRun
 from lshfast.spark.run import FILE, FrameRows, Limits, Run
 from lshfast.spark.session import check_pyspark
 from lshfast.spark.tasks import draw_content_key
@@ -23,8 +24,18 @@ if TYPE_CHECKING:
 
     from lshfast._engine.options.types import SparkDedupOptions, SparkPairOptions
 
-TEXT_TYPES = "string", "binary"
 ID_TYPES = "tinyint", "smallint", "int", "bigint", "string"
+
+# The run over items of each kind, the types of their columns, and their measures.
+RUNS: dict[Kind, type[Run]] = {"text": Run, "vector": PointRun}
+TYPES_OF: dict[Kind, tuple[str, ...]] = {
+    "text": ("string", "binary"),
+    "vector": ("array<float>", "array<double>"),
+}
+MEASURES_ON_SPARK: dict[Kind, tuple[ItemMeasure, ...]] = {
+    "text": ("jaccard", "containment"),
+    "vector": ("cosine",),
+}
 
 # The options of a plan that a run on a cluster takes, and one that finds pairs only.
 OF_PLAN = set(of_group("plan"))
@@ -47,7 +58,7 @@ def dedup(
     exact: bool | None = None,
     groups: Grouping = "star",
     keep: Keep | Column = "first",
-    measure: PairMeasure | None = None,
+    measure: ItemMeasure | None = None,
     **options: Unpack[SparkDedupOptions],
 ) -> DataFrame:
     """Find near-duplicates among the rows of a DataFrame, and choose the rows to keep.
@@ -213,9 +224,11 @@ def dedup_frame(
     options: dict[str, Any],
     *,
     files: bool = False,
+    kinds: Sequence[Kind] = tuple(RUNS),
 ) -> tuple[DataFrame, Summary]:
     """Return the result of `dedup_with_summary`; with `files`, also the column FILE."""
-    plan = plan_of("dedup", OPTIONS, options)
+    kind = kind_of_column(df, text, kinds)
+    plan = plan_of("dedup", OPTIONS, options, kind)
     if isinstance(keep, str):
         check_keep_measure(keep, plan.measure)
     source = source_of(df, text, id, keep, files)
@@ -225,7 +238,8 @@ def dedup_frame(
             f"id: the result has a column {name!r} of its own; rename that of the ids"
         )
     guard.check(df)
-    result, summary = Run(source, plan, draw_content_key(), limits or Limits()).result()
+    run = run_of(kind, source, plan, limits)
+    result, summary = run.result()
     try:
         summary = counted_by(df, id, result, summary, guard)
     except BaseException:
@@ -244,7 +258,7 @@ def pairs(
     unit: Unit = "word",
     size: int | None = None,
     exact: bool | None = None,
-    measure: PairMeasure | None = None,
+    measure: ItemMeasure | None = None,
     **options: Unpack[SparkPairOptions],
 ) -> DataFrame:
     """Find all pairs of similar rows of a DataFrame.
@@ -365,50 +379,86 @@ def pairs_with_summary(
     >>> summary.read, summary.pairs, summary.copies  # doctest: +SKIP
     (3, 2, 1)
     """
-    plan = plan_of("pairs", OPTIONS_OF_PAIRS, options)
-    return Run(
-        source_of(df, text, id, "first"), plan, draw_content_key(), limits or Limits()
-    ).pairs()
+    kind = kind_of_column(df, text)
+    plan = plan_of("pairs", OPTIONS_OF_PAIRS, options, kind)
+    return run_of(kind, source_of(df, text, id, "first"), plan, limits).pairs()
 
 
-def plan_of(function: str, allowed: Sequence[str], options: dict[str, Any]) -> Plan:
+def run_of(kind: Kind, source: FrameRows, plan: AnyPlan, limits: Limits | None) -> Run:
+    """Return a run over rows whose items are of a kind."""
+    run: Any = RUNS[kind]
+    return run(source, plan, draw_content_key(), limits or Limits())  # type: ignore[no-any-return]
+
+
+def plan_of(
+    function: str, allowed: Sequence[str], options: dict[str, Any], kind: Kind = "text"
+) -> AnyPlan:
     """Return the plan of a run; raise TypeError for an argument that the function does not have."""
     check_pyspark()
     check_names(function, options, allowed)
-    plan = make_plan(**{"exact": None, **options}, threads=1)
+    measure = usual_measure(options.get("measure"))
+    allowed_measures = MEASURES_ON_SPARK[kind]
+    if measure is not None and measure not in allowed_measures:
+        raise ValueError(
+            f"measure must be {' or '.join(allowed_measures)} for {plural(kind)} on Spark, not "
+            f"{measure!r}"
+        )
+    plan = plan_for(kind, {"exact": None, **options, "threads": 1})
     check_bands_only(plan, "spark", function)
     return plan
+
+
+def kind_of_column(
+    df: DataFrame, text: str, kinds: Sequence[Kind] = tuple(RUNS)
+) -> Kind:
+    """Return the kind of the items of a column by its type, which must be one of `kinds`."""
+    type_name = type_of_column(df, "text", text)
+    for kind in kinds:
+        if type_name in TYPES_OF[kind]:
+            return kind
+    allowed = [name for kind in kinds for name in TYPES_OF[kind]]
+    raise TypeError(_other_type("text", text, allowed, type_name))
+
+
+def type_of_column(df: DataFrame, argument: str, name: str) -> str:
+    """Return the type of a column as Spark writes it; raise an error if there is no such column."""
+    from pyspark.errors import AnalysisException
+    from pyspark.sql import DataFrame
+    from pyspark.sql import functions as F
+
+    if not isinstance(df, DataFrame):
+        raise TypeError(f"df must be a DataFrame of Spark, not {type(df).__name__}")
+    if not isinstance(name, str):
+        raise TypeError(f"{argument} must be the name of a column, not {name!r}")
+    try:
+        return str(df.select(F.col(name)).schema[0].dataType.simpleString())
+    except AnalysisException:
+        raise ValueError(
+            f"{argument}: there is no column {name!r} among {', '.join(df.columns)}"
+        ) from None
+
+
+def _other_type(
+    argument: str, name: str, allowed: Sequence[str], type_name: str
+) -> str:
+    return f"{argument}: column {name!r} must be of type {', '.join(allowed)}, not {type_name}"
 
 
 def source_of(
     df: DataFrame, text: str, id: str, keep: Keep | Column, files: bool = False
 ) -> FrameRows:
     """Check and return the columns of a run; with `files`, also the file of each row."""
-    from pyspark.errors import AnalysisException
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
     from pyspark.sql import functions as F
 
-    if not isinstance(df, DataFrame):
-        raise TypeError(f"df must be a DataFrame of Spark, not {type(df).__name__}")
+    type_of_ids = type_of_column(df, "id", id)
     if df.isStreaming:
         raise ValueError(
             "df must not be a stream: the result is known only when all rows have been read"
         )
-    columns = []
-    for argument, name, allowed in (("id", id, ID_TYPES), ("text", text, TEXT_TYPES)):
-        if not isinstance(name, str):
-            raise TypeError(f"{argument} must be the name of a column, not {name!r}")
-        try:
-            kind = df.select(F.col(name)).schema[0].dataType.simpleString()
-        except AnalysisException:
-            raise ValueError(
-                f"{argument}: there is no column {name!r} among {', '.join(df.columns)}"
-            ) from None
-        if kind not in allowed:
-            raise TypeError(
-                f"{argument}: column {name!r} must be of type {', '.join(allowed)}, not {kind}"
-            )
-        columns.append(F.col(name).alias(argument))
+    if type_of_ids not in ID_TYPES:
+        raise TypeError(_other_type("id", id, ID_TYPES, type_of_ids))
+    columns = [F.col(id).alias("id"), F.col(text).alias("text")]
     policy: str | None = None
     if isinstance(keep, Column):
         columns.append(keep.alias("value"))

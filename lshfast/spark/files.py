@@ -27,13 +27,19 @@ from lshfast._engine.pages.run_pages import (
 )
 from lshfast._io import DataError
 from lshfast._io.pages.page import write_page
-from lshfast.spark.api import OPTIONS, OPTIONS_OF_PAIRS, dedup_frame, plan_of, source_of
+from lshfast.spark.api import (
+    OPTIONS,
+    OPTIONS_OF_PAIRS,
+    dedup_frame,
+    kind_of_column,
+    plan_of,
+    run_of,
+    source_of,
+)
 from lshfast.spark.by_value import Guard
 from lshfast.spark.page import evidence_of_removed, evidence_of_similar
 from lshfast.spark.places import check_places, exists, names_of_files, write_text
-from lshfast.spark.run import Limits, Run
 from lshfast.spark.session import session_of
-from lshfast.spark.tasks import draw_content_key
 from lshfast.spark.workers import BadTextError
 
 if TYPE_CHECKING:
@@ -172,6 +178,7 @@ def run_files(
             None,
             arguments,
             files=paged,
+            kinds=("text",),
         )
         start = time.perf_counter()
         _write(source, result, outputs, SIMILARITY_NAMES[summary.measure], stored)
@@ -219,6 +226,7 @@ def run_pairs(
             for name, value in plan.arguments.items()
             if name in OPTIONS_OF_PAIRS
         }
+        kind = kind_of_column(source.frame, source.names["text"], ("text",))
         rows = source_of(
             source.frame,
             source.names["text"],
@@ -226,7 +234,7 @@ def run_pairs(
             "first",
             page is not None,
         )
-        run = Run(rows, plan, draw_content_key(), Limits())
+        run = run_of(kind, rows, plan, None)
         similar_pairs, summary = run.pairs()
         start = time.perf_counter()
         names = {

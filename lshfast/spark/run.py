@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -150,6 +150,9 @@ class Run:
     _stages: dict[str, Stage] = field(default_factory=dict)
     _began: float = field(default_factory=time.perf_counter)
 
+    # The column of the sketches that is null for a row without content.
+    content: ClassVar[str] = "keys"
+
     @property
     def _session(self) -> SparkSession:
         return self.source.frame.sparkSession
@@ -274,25 +277,33 @@ class Run:
         from pyspark.sql import Window
         from pyspark.sql import functions as F
 
-        source = self.source
+        # A row without content represents itself only.
+        id_without_content = F.when(F.col(self.content).isNull(), F.col("id"))
+        first = F.first("id").over(
+            Window.partitionBy("low", "high", id_without_content).orderBy(
+                *self.source.order()
+            )
+        )
+        return self._persisted(self._with_sketches().withColumn("first", first))
+
+    def _with_sketches(self) -> DataFrame:
+        """Return the columns of the rows without the texts, and their sketches."""
         task = SketchTask(self.plan, self.key)
-        kept_columns = [name for name in source.frame.columns if name != "text"]
-        types = ", ".join(f"`{name}` {source.type_of(name)}" for name in kept_columns)
-        rows = source.frame.mapInArrow(
+        types = self._types_of_rows()
+        return self.source.frame.mapInArrow(
             task, f"{types}, low long, high long, length long, keys binary"
         )
-        # A row without shingles represents itself only.
-        id_without_keys = F.when(F.col("keys").isNull(), F.col("id"))
-        first = F.first("id").over(
-            Window.partitionBy("low", "high", id_without_keys).orderBy(*source.order())
-        )
-        return self._persisted(rows.withColumn("first", first))
+
+    def _types_of_rows(self) -> str:
+        """Return the columns of the rows without the texts, with their types."""
+        names = [name for name in self.source.frame.columns if name != "text"]
+        return ", ".join(f"`{name}` {self.source.type_of(name)}" for name in names)
 
     def _checked(self, sketched: DataFrame) -> dict[str, int]:
         """Return figures of the rows; raise ValueError for ids and values that cannot be used."""
         from pyspark.sql import functions as F
 
-        full = F.col("keys").isNotNull()
+        full = F.col(self.content).isNotNull()
         aggregates = {
             "read": F.count("*"),
             "ids": F.count("id"),
@@ -405,10 +416,11 @@ class Run:
         counts = "candidates long, pairs long, copies long"
         schema = f"id {kind}, kept {kind}, similarity double, {counts}"
         return self._persisted(
-            self._texts_of(sets).mapInArrow(
-                EngineTask(self.plan, self.source.keep), schema
-            )
+            self._texts_of(sets).mapInArrow(self._group_task(), schema)
         )
+
+    def _group_task(self) -> EngineTask:
+        return EngineTask(self.plan, self.source.keep)
 
     def _texts_of(self, sets: TextSets) -> DataFrame:
         """Return the texts of sets; those of a set are neighbours, in the order of their ids."""
@@ -433,8 +445,11 @@ class Run:
         kind = self.source.type_of("id")
         schema = f"id_i {kind}, id_j {kind}, similarity double, copy boolean, candidates long"
         return self._persisted(
-            self._texts_of(sets).mapInArrow(PairTask(self.plan), schema)
+            self._texts_of(sets).mapInArrow(self._pair_task(), schema)
         )
+
+    def _pair_task(self) -> PairTask:
+        return PairTask(self.plan)
 
     def _figures_of_pairs(self, similar_pairs: DataFrame) -> dict[str, int]:
         from pyspark.sql import functions as F

@@ -20,6 +20,7 @@ from lshfast._common.extras import optional
 from lshfast._common.run_key import P
 from lshfast._common.threads import pieces
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._engine.account.findings import Findings
 from lshfast._engine.clock import Clock
 from lshfast._engine.kinds.kind import Request
 from lshfast._engine.marks import MarkedRows
@@ -156,14 +157,14 @@ class SketchTask(WorkerTask):
             "low": signed(marks.words[:, 1]),
             "high": signed(marks.words[:, 2]),
             "length": marks.nbytes,
-            "keys": _binary(keys, marks.empty),
+            "keys": binary_column(keys, marks.empty),
         }
         if self.codes:
-            columns["codes"] = _binary(piece.signatures.astype(np.uint8))
+            columns["codes"] = binary_column(piece.signatures.astype(np.uint8))
         return columns
 
 
-def _binary(rows: npt.NDArray[Any], nulls: BoolArray | None = None) -> Any:
+def binary_column(rows: npt.NDArray[Any], nulls: BoolArray | None = None) -> Any:
     """Return the bytes of each row of an array as an Arrow column."""
     pa = optional("pyarrow", "spark")
     width = rows.shape[1] * rows.itemsize
@@ -209,7 +210,7 @@ class RecordTask(WorkerTask):
             yield pa.RecordBatch.from_pydict(columns)
 
 
-def _edges(first_nodes: npt.NDArray[Any], second_nodes: npt.NDArray[Any]) -> Batch:
+def edges_of(first_nodes: npt.NDArray[Any], second_nodes: npt.NDArray[Any]) -> Batch:
     """Return edges as a batch, each once and without loops; the larger node is in column u."""
     pa = optional("pyarrow", "spark")
     low = np.minimum(first_nodes, second_nodes)
@@ -237,7 +238,7 @@ class ChainTask(WorkerTask):
                 axis=1,
             )
             same = key[1:] == key[:-1]
-            yield _edges(node[:-1][same], node[1:][same])
+            yield edges_of(node[:-1][same], node[1:][same])
             last = np.stack([key[-1:], node[-1:]])
 
 
@@ -290,9 +291,9 @@ class ScreenTask(WorkerTask):
                 edges.append(np.stack([node[last:-1], node[last + 1 :]]))
                 last = len(node) - 1
             last_rows = [column[last:].copy() for column in rows]
-            yield _edges(*np.concatenate(edges, axis=1))
+            yield edges_of(*np.concatenate(edges, axis=1))
         if last_rows is not None and not crowded:
-            yield _edges(*self._connected(last_rows[1], last_rows[2], False))
+            yield edges_of(*self._connected(last_rows[1], last_rows[2], False))
 
     def _connected(
         self, nodes: Int64Array, codes: npt.NDArray[np.uint8], crowded: bool
@@ -364,10 +365,8 @@ class EngineTask(SetTask):
         keep: Any = self.keep
         if keep is None:
             keep = table.column("value").to_pylist()
-        texts = Texts(table.column("text"))
-        part = run_part([texts], self.plan, Clock(), Request(keep=keep))
-        groups = part.found.groups
-        findings = part.found
+        findings = self._findings(table, keep)
+        groups = findings.groups
         removed = np.flatnonzero(~findings.kept)
         ids = table.column("id")
         kinds = ids.type
@@ -391,6 +390,11 @@ class EngineTask(SetTask):
         }
         yield pa.table(columns).combine_chunks().to_batches()[0]
 
+    def _findings(self, table: Table, keep: Any) -> Findings:
+        """Return what was found among the rows of a table."""
+        texts = Texts(table.column("text"))
+        return run_part([texts], self.plan, Clock(), Request(keep=keep)).found
+
 
 @dataclass(frozen=True)
 class PairTask(SetTask):
@@ -406,19 +410,23 @@ class PairTask(SetTask):
     batch_pairs: int = field(default=BATCH_PAIRS, kw_only=True)
 
     def _found(self, table: Table) -> Iterator[Batch]:
-        pa = optional("pyarrow", "spark")
         sketches = sketch_rows([Texts(table.column("text"))], self.plan, Clock())
         similar_pairs = SimilarPairs(sketches, self.plan, Clock())
         ids = table.column("id").combine_chunks()
         for pairs in listed(similar_pairs.of_different_rows(), self.plan):
             yield from self._batches(ids, pairs, copy=False)
         yield from self._batches(ids, copy_pairs(sketches.copies), copy=True)
-        none = pa.nulls(1, ids.type)
+        yield self._figures(ids.type, similar_pairs.candidates)
+
+    def _figures(self, type_of_ids: Any, candidates: int) -> Batch:
+        """Return the row with the number of candidates."""
+        pa = optional("pyarrow", "spark")
+        none = pa.nulls(1, type_of_ids)
         figures = {
             "copy": pa.array([False]),
-            "candidates": pa.array([similar_pairs.candidates], pa.int64()),
+            "candidates": pa.array([candidates], pa.int64()),
         }
-        yield pa.RecordBatch.from_pydict(
+        return pa.RecordBatch.from_pydict(
             {"id_i": none, "id_j": none, "similarity": pa.array([0.0])} | figures
         )
 

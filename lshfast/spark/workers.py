@@ -178,8 +178,8 @@ def _failed_host(context: Any, message: str) -> str:
     return ", ".join(sorted({executor.host() for executor in executors}))
 
 
-# The last line of the traceback of a worker that found a text which cannot be used.
-TASK_ERROR = "ValueError: the text with id "
+# The last line of the traceback of a worker that found a text or a vector that cannot be used.
+TASK_ERROR = re.compile(r"ValueError: (the (?:text|vector) with id .*)")
 
 # Those of a worker with another version of lshfast, or none.
 VERSION_ERROR = re.compile(rf"\.FormatError: ({DRIVER} .*)")
@@ -202,11 +202,9 @@ def errors_of_tasks() -> Iterator[None]:
         yield
     except PySparkException as error:
         message = str(error)
-        _, bad_text, trace = message.partition(TASK_ERROR)
+        bad_text = TASK_ERROR.search(message)
         if bad_text:
-            raise BadTextError(
-                TASK_ERROR.removeprefix("ValueError: ") + trace.split("\n")[0]
-            ) from error
+            raise BadTextError(bad_text[1]) from error
         other_version = VERSION_ERROR.search(message)
         if other_version:
             raise FormatError(

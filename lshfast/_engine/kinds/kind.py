@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lshfast._engine.indexes.run_indexes import Indexes
     from lshfast._engine.inputs import AnyReader
     from lshfast._io import Corpus
+    from lshfast._items.buckets import BucketPlan
     from lshfast.index.lsh_index import LSHIndex
     from lshfast.index.neighbors.points import PointFormat
     from lshfast.index.stores.values import OnDuplicate
@@ -71,6 +72,9 @@ class Request:
     memory : int, optional
         Bytes that a run over points may take; ValueError is raised if the rows need more.
     progress : callable, optional
+    buckets : BucketPlan, optional
+        The buckets of vectors or codes that are chosen for all rows of which these are a part. By
+        default they are chosen for these rows.
     """
 
     keep: Any = None
@@ -81,6 +85,7 @@ class Request:
     folder: str | None = None
     memory: int | None = None
     progress: Progress | None = None
+    buckets: BucketPlan | None = None
 
 
 @dataclass(frozen=True)
