@@ -202,10 +202,19 @@ def link_tables(
     progress: Progress | None = None,
 ) -> LinkResult:
     """Link two tables, or one with itself; see `match_records` and `dedup_records`."""
+    return linked_run(tables, options, progress).result()
+
+
+def linked_run(
+    tables: Sequence[RecordTable],
+    options: LinkOptions,
+    progress: Progress | None = None,
+) -> LinkRun:
+    """Return a run after all its steps: it has the links, and the model that they are from."""
     run = LinkRun.begin(tables, options, progress)
     run.learn()
     run.assign()
     run.learn_from_seeds()
     run.link_by_rules()
     run.link_copies()
-    return run.result()
+    return run

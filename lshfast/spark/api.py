@@ -13,7 +13,7 @@ from lshfast._engine.plan import AnyPlan, Grouping, Keep, check_bands_only, plan
 from lshfast._engine.preference import check_keep_measure
 from lshfast.shingling import Unit
 from lshfast.spark.by_value import Guard, counted_by
-from lshfast.spark.points import PointRun
+from lshfast.spark.points import VectorRun
 from lshfast.spark.run import FILE, FrameRows, Limits, Run
 from lshfast.spark.session import check_pyspark
 from lshfast.spark.tasks import draw_content_key
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ID_TYPES = "tinyint", "smallint", "int", "bigint", "string"
 
 # The run over items of each kind, the types of their columns, and their measures.
-RUNS: dict[Kind, type[Run]] = {"text": Run, "vector": PointRun}
+RUNS: dict[Kind, type[Run]] = {"text": Run, "vector": VectorRun}
 TYPES_OF: dict[Kind, tuple[str, ...]] = {
     "text": ("string", "binary"),
     "vector": ("array<float>", "array<double>"),
@@ -73,12 +73,14 @@ def dedup(
         Spark reads it twice, so its rows must be the same each time. Persist it if it is expensive
         to compute.
     text : str, default "text"
-        Name of the column of texts, of type string or binary (UTF-8); a.b is field b of column a. A
-        null is a text without shingles: the row is kept.
+        Name of the column of texts, of type string or binary (UTF-8), or of vectors, of type
+        array<float> or array<double>; a.b is field b of column a. A null is a text without
+        shingles: the row is kept. So is a vector that is null, or has zeros only.
     id : str, default "id"
         Name of the column of ids: integers or strings, all different and not null.
     threshold, unit, size, groups, measure
-        As for `lshfast.dedup`.
+        As for `lshfast.dedup`. Vectors have the measure "cosine", and a threshold of 0.95 by
+        default; options of shingles and signatures are not for them.
     exact : bool, optional
         Spark has no exact join. So True is an error, and measure="containment" needs False: bands
         then find the pairs, and miss most pairs of very different lengths.
@@ -116,7 +118,8 @@ def dedup(
         argument.
     ValueError
         If a column is missing, an id is null or occurs twice, a value of `keep` is missing, a text
-        is not UTF-8 (the error names its id), or an argument is out of range.
+        is not UTF-8, a vector has another length than others or a value that is null or not finite
+        (the error names its id), or an argument is out of range.
     TooManyRemovedError
         If more rows are removed than `max_removed`.
 
@@ -422,6 +425,7 @@ def kind_of_column(
 
 def type_of_column(df: DataFrame, argument: str, name: str) -> str:
     """Return the type of a column as Spark writes it; raise an error if there is no such column."""
+    check_pyspark()
     from pyspark.errors import AnalysisException
     from pyspark.sql import DataFrame
     from pyspark.sql import functions as F

@@ -31,7 +31,7 @@ from lshfast.spark.point_tasks import (
     SampleTask,
     sampled_places,
 )
-from lshfast.spark.run import Run
+from lshfast.spark.run import Run, TextSets
 from lshfast.spark.tasks import RecordTask
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ DTYPES = {"array<float>": "float32", "array<double>": "float64"}
 
 
 @dataclass
-class PointRun(Run):
+class VectorRun(Run):
     """One run over vectors on a cluster."""
 
     plan: PointPlan  # type: ignore[assignment]
@@ -65,35 +65,37 @@ class PointRun(Run):
         from pyspark.sql import functions as F
 
         figures = super()._checked(sketched)
-        vectors = sketched.where("width is not null").select("id", "width")
-        first = vectors.orderBy("id").first()
-        if first is None:
-            return figures
-        other = vectors.where(F.col("width") != first["width"]).orderBy("id").first()
-        if other is not None:
+        vectors = (
+            sketched.where("width is not null").select("id", "width").orderBy("id")
+        )
+        first = vectors.first()
+        width = 1 if first is None else first["width"]
+        other = vectors.where(F.col("width") != width).first()
+        if first is not None and other is not None:
             raise ValueError(
                 f"the vector with id {other['id']!r} has {other['width']} coordinates, not "
-                f"{first['width']} as the one with id {first['id']!r}"
+                f"{width} as the one with id {first['id']!r}"
             )
         metric = METRICS.get(self.plan.measure, self.plan.measure)
         dtype = DTYPES[self.source.type_of("text")]
-        self._format = PointFormat(metric, first["width"], dtype, None)
+        self._format = PointFormat(metric, width, dtype, None)
         return figures
 
-    def _sets(self, sketched: DataFrame, texts: int) -> DataFrame:
-        """Return the different vectors with near ones: id and label of their component."""
+    def _sets(self, sketched: DataFrame, texts: int) -> TextSets:
+        """Return the different vectors with near ones."""
         from pyspark.sql import functions as F
 
-        if self._format is None:
-            return sketched.where("false").select("id", F.col("low").alias("label"))
+        assert self._format is not None
         different = sketched.where("id = first and width is not null").select(
             "id", F.col("low").alias("node")
         )
         distances = self._sampled_distances(different, texts)
         buckets = plan_buckets(self._format, self.plan, texts, distances)
+        self._buckets = buckets
+        if not texts:
+            return TextSets(different.withColumnRenamed("node", "label"), 0)
         reached = buckets.probability(self.plan.distance_of(self._format))
         self.plan = replace(self.plan, bands=buckets.bands, reached=reached)
-        self._buckets = buckets
         task = KeyTask(self.plan, self._format, buckets, self.key)
         schema = f"id {self.source.type_of('id')}, node long, keys binary, codes binary"
         # Copies are left out after the vectors, which are not shuffled for it.
@@ -109,7 +111,12 @@ class PointRun(Run):
         )
         edges = records.mapInArrow(NearTask(buckets.most), "u long, v long")
         components = components_of_edges(edges, self.limits.driver_records)
-        return different.join(components.labels, "node").select("id", "label")
+        labels = components.labels
+        sets = different.join(labels, "node").select("id", "label")
+        if components.nodes is not None:
+            return TextSets(sets, components.nodes)
+        sets = self._persisted(sets)
+        return TextSets(sets, sets.count())
 
     def _sampled_distances(self, different: DataFrame, n: int) -> Float64Array:
         """Return the distances of the random pairs from which one machine chooses the buckets."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from lshfast import MinHasher, shingle
 from lshfast._engine.plan import make_plan
 from lshfast.join import all_pairs
+from lshfast.spark.point_tasks import NearTask
 from lshfast.spark.tasks import (
     ChainTask,
     EngineTask,
@@ -109,6 +110,33 @@ def test_screens_connect_the_rows_with_enough_equal_codes(
     assert parts(edges_of(ScreenTask(least, most), table, size), nodes) == parts(
         pairs, nodes
     )
+
+
+@given(records, st.integers(1, 70), st.integers(1, 70), st.integers(0, 2**32))
+@example([(key, node) for key in range(4) for node in range(3 * key)], 4, 5, 1)
+def test_near_codes_of_each_bucket_are_connected(rows, size, room, seed):
+    """A bucket of as many records as are held is connected, whatever its codes are."""
+    rows.sort(key=lambda row: row[0])
+    codes = np.zeros((16, 4), np.uint64)
+    codes[:, 0] = np.random.default_rng(seed).integers(0, 2**8, 16)
+    nodes = {row[1] for row in rows}
+    near = [
+        (a[1], b[1])
+        for a, b in itertools.combinations(rows, 2)
+        if a[0] == b[0] and int(codes[a[1], 0] ^ codes[b[1], 0]).bit_count() <= 3
+    ]
+    equal = [(a[1], b[1]) for a, b in itertools.combinations(rows, 2) if a[0] == b[0]]
+    table = pa.table(
+        columns_of(rows)
+        | {"codes": pa.array([codes[node].tobytes() for _, node in rows], pa.binary())}
+    )
+    connected = parts(edges_of(NearTask(3, room), table, size), nodes)
+    if all(sum(row[0] == key for row in rows) < room for key in range(-3, 7)):
+        assert connected == parts(near, nodes)
+    for component in parts(near, nodes):
+        assert any(component <= other for other in connected)
+    for component in connected:
+        assert any(component <= other for other in parts(equal, nodes))
 
 
 @pytest.mark.parametrize("size", [1, 3, 100])
