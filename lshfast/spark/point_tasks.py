@@ -29,6 +29,7 @@ from lshfast.banding.bands import Bands
 from lshfast.index.measure import Measure
 from lshfast.index.neighbors.points import PointFormat
 from lshfast.kernels.text import HashKey
+from lshfast.sketch.minhash import EMPTY
 from lshfast.spark.tasks import (
     Batch,
     ContentKey,
@@ -111,7 +112,7 @@ def hash_keys(key: ContentKey) -> tuple[HashKey, HashKey]:
 
 
 @dataclass(frozen=True)
-class SampleTask(WorkerTask):
+class SampledPairsTask(WorkerTask):
     """Compute the distances of random pairs of rows, as a run on one machine draws them.
 
     Input: place, text: the sampled rows in one partition, with their places among the n different
@@ -188,11 +189,12 @@ def _keys_of(buckets: PointBuckets, n: int) -> UInt64Array:
         band_number = np.array([band], np.uint64)
         keys[:, band] = buckets.keys(band, rows) * BITS_FACTOR
         keys[:, band] ^= band_number * BAND_FACTOR
+    keys[keys == EMPTY] = 0  # which would stand for no key
     return keys
 
 
 @dataclass(frozen=True)
-class NearTask(WorkerTask):
+class NearCodesTask(WorkerTask):
     """Connect the rows of each bucket whose codes differ in at most `most` bits.
 
     Input: key, node, codes, sorted by key. Output: u, v as for `ChainTask`: no more edges than
@@ -238,9 +240,11 @@ class NearTask(WorkerTask):
         """Return pairs of records that connect the near ones of each bucket."""
         order = np.arange(len(records), dtype=np.int64)
         codes = np.ascontiguousarray(records.codes)
-        keys = records.keys.view(np.uint64)
+        # One key of the join stands for no bucket, so the buckets are numbered.
+        is_next = records.keys[1:] != records.keys[:-1]
+        numbers = np.append(0, np.cumsum(is_next, dtype=np.int64)).astype(np.uint64)
         buckets = PointBuckets(
-            Bands(1, 1), 1.0, lambda _, rows: keys[rows], codes, self.most
+            Bands(1, 1), 1.0, lambda _, rows: numbers[rows], codes, self.most
         )
         join = BucketJoin(HeldPoints(codes, SCREEN), order, self.most, buckets, 1)
         pairs = join.rows_of(join.forest())

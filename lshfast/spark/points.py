@@ -25,10 +25,10 @@ from lshfast.spark.components import components_of_edges
 from lshfast.spark.point_tasks import (
     KeyTask,
     MarkTask,
-    NearTask,
+    NearCodesTask,
     PointGroupTask,
     PointPairTask,
-    SampleTask,
+    SampledPairsTask,
     sampled_places,
 )
 from lshfast.spark.run import Run, TextSets
@@ -109,7 +109,7 @@ class VectorRun(Run):
             .repartition("key")
             .sortWithinPartitions("key")
         )
-        edges = records.mapInArrow(NearTask(buckets.most), "u long, v long")
+        edges = records.mapInArrow(NearCodesTask(buckets.most), "u long, v long")
         components = components_of_edges(edges, self.limits.driver_records)
         labels = components.labels
         sets = different.join(labels, "node").select("id", "label")
@@ -127,7 +127,7 @@ class VectorRun(Run):
         assert self._format is not None
         places = np.unique(np.concatenate(sampled_places(n, self.plan.seed)))
         sampled_ids = self._ids_at(different, places)
-        task = SampleTask(self.plan, self._format, n)
+        task = SampledPairsTask(self.plan, self._format, n)
         distances = (
             self.source.frame.select("id", "text")
             .join(F.broadcast(sampled_ids), "id")

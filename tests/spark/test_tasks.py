@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lshfast import MinHasher, shingle
 from lshfast._engine.plan import make_plan
 from lshfast.join import all_pairs
-from lshfast.spark.point_tasks import NearTask
+from lshfast.spark.point_tasks import NearCodesTask
 from lshfast.spark.tasks import (
     ChainTask,
     EngineTask,
@@ -130,7 +130,7 @@ def test_near_codes_of_each_bucket_are_connected(rows, size, room, seed):
         columns_of(rows)
         | {"codes": pa.array([codes[node].tobytes() for _, node in rows], pa.binary())}
     )
-    connected = parts(edges_of(NearTask(3, room), table, size), nodes)
+    connected = parts(edges_of(NearCodesTask(3, room), table, size), nodes)
     if all(sum(row[0] == key for row in rows) < room for key in range(-3, 7)):
         assert connected == parts(near, nodes)
     for component in parts(near, nodes):
