@@ -1,4 +1,4 @@
-"""Distinct numbers and rows, sorted by digits: twice as fast as numpy."""
+"""Distinct numbers and rows, sorted by digits: twice as fast as numpy; places of numbers."""
 
 from __future__ import annotations
 
@@ -139,6 +139,19 @@ def keys_of_rows(
         keys = keys * count + (column.astype(np.int64) + 1)
         size *= count
     return keys
+
+
+def evenly_spaced(size: int, most: int) -> Int64Array:
+    """Return the numbers below a size, or `most` of them at equal distances.
+
+    Examples
+    --------
+    >>> evenly_spaced(3, 5).tolist(), evenly_spaced(9, 3).tolist()
+    ([0, 1, 2], [0, 4, 8])
+    """
+    if size <= most:
+        return np.arange(size, dtype=np.int64)
+    return np.linspace(0, size - 1, most).astype(np.int64)
 
 
 def places_among(

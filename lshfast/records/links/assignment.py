@@ -268,7 +268,8 @@ def one_to_one(
     greedy = int((tried & ~large)[label[greedy_links]].sum())
     if not exact.any():
         return OneToOne(greedy_links, greedy)
-    settled, open_pairs = _settled(i, j, gains, order[exact[label[order]]], rows)
+    exact_order = order[exact[label[order]]]
+    settled, open_pairs = _best_in_rounds(i, j, exact_order, rows, gains)
     links = [greedy_links[~exact[label[greedy_links]]], settled]
     is_chosen = np.zeros(len(i), bool)
     is_chosen[greedy_links] = True
@@ -294,34 +295,39 @@ def _parts_of_components(
     return np.split(pairs[by_label], np.flatnonzero(np.diff(label[by_label])) + 1)
 
 
-def _settled(
-    i: Int64Array, j: Int64Array, gains: Float64Array, order: Int64Array, rows: int
+def _best_in_rounds(
+    i: Int64Array,
+    j: Int64Array,
+    order: Int64Array,
+    rows: int,
+    gains: Float64Array | None = None,
 ) -> tuple[Int64Array, Int64Array]:
-    """Return sure pairs of a matching with the greatest sum of gains, and pairs of other rows.
+    """Take pairs that are the first of both rows, in rounds; return them, and pairs of other rows.
 
-    A pair is sure if it is the first of both rows, and gains as much as both seconds together.
-    Pairs are given and returned the best first.
+    With gains, a pair must also gain as much as both seconds together: then it belongs to a
+    matching with the greatest sum. Pairs are given and returned the best first.
     """
-    settled = [order[:0]]
+    taken_pairs = [order[:0]]
     open_pairs = order
     for _ in range(MOST_ROUNDS):
-        ends = (i[open_pairs], j[open_pairs])
+        ends = i[open_pairs], j[open_pairs]
         place = np.arange(len(open_pairs), dtype=np.int64)
         first = _first_places(ends, rows)
-        seconds = np.zeros(rows)
-        for side in ends:
-            later = first[side] != place
-            np.maximum.at(seconds, side[later], gains[open_pairs[later]])
-        sure = (first[ends[0]] == place) & (first[ends[1]] == place)
-        sure &= gains[open_pairs] >= seconds[ends[0]] + seconds[ends[1]]
-        if not sure.any():  # also if no pair is left
+        best = (first[ends[0]] == place) & (first[ends[1]] == place)
+        if gains is not None:
+            seconds = np.zeros(rows)
+            for side in ends:
+                later = first[side] != place
+                np.maximum.at(seconds, side[later], gains[open_pairs[later]])
+            best &= gains[open_pairs] >= seconds[ends[0]] + seconds[ends[1]]
+        if not best.any():  # also if no pair is left
             break
-        settled.append(open_pairs[sure])
+        taken_pairs.append(open_pairs[best])
         is_taken = np.zeros(rows, bool)
-        is_taken[ends[0][sure]] = True
-        is_taken[ends[1][sure]] = True
+        for side in ends:
+            is_taken[side[best]] = True
         open_pairs = open_pairs[~(is_taken[ends[0]] | is_taken[ends[1]])]
-    return np.concatenate(settled), open_pairs
+    return np.concatenate(taken_pairs), open_pairs
 
 
 def _first_places(ends: tuple[Int64Array, Int64Array], rows: int) -> Int64Array:
@@ -432,28 +438,17 @@ def _best_matching(i: list[int], j: list[int], gains: list[float]) -> list[int]:
 def _greedy(i: Int64Array, j: Int64Array, order: Int64Array, rows: int) -> Int64Array:
     """Take the pairs in an order, each unless one of its rows is taken.
 
-    In each round, the pairs that are the first of both of their rows are taken at once, and pairs
-    with a taken row are left out. The rest of long chains is taken one by one.
+    The rest of long chains is taken one by one.
     """
-    open_pairs = order
+    links, open_pairs = _best_in_rounds(i, j, order, rows)
     is_taken = np.zeros(rows, bool)
-    links = []
-    for _ in range(MOST_ROUNDS):
-        if not len(open_pairs):
-            break
-        place = np.arange(len(open_pairs), dtype=np.int64)
-        first = _first_places((i[open_pairs], j[open_pairs]), rows)
-        best = (first[i[open_pairs]] == place) & (first[j[open_pairs]] == place)
-        links.append(open_pairs[best])
-        is_taken[i[open_pairs[best]]] = True
-        is_taken[j[open_pairs[best]]] = True
-        open_pairs = open_pairs[~(is_taken[i[open_pairs]] | is_taken[j[open_pairs]])]
     last_links = []
     for pair in open_pairs.tolist():
         if not (is_taken[i[pair]] or is_taken[j[pair]]):
-            is_taken[i[pair]] = is_taken[j[pair]] = True
+            is_taken[i[pair]] = True
+            is_taken[j[pair]] = True
             last_links.append(pair)
-    return np.sort(np.concatenate([*links, np.array(last_links, np.int64)]))
+    return np.sort(np.concatenate([links, np.array(last_links, np.int64)]))
 
 
 def equally_good(

@@ -18,6 +18,7 @@ import numpy as np
 from lshfast._common.types import BoolArray, Float64Array, Int32Array, Int64Array
 from lshfast._common.visible import visible
 from lshfast.records.comparison.overlap import TermVectors
+from lshfast.records.distinct import evenly_spaced
 from lshfast.records.linkage import Linkage
 from lshfast.records.tables.coded_fields import CodedField
 from lshfast.records.tables.record_table import RecordTable, values_at
@@ -171,9 +172,7 @@ def _kind_of_keys(table: RecordTable, coded: CodedField, side: int) -> str | Non
 
 def _spread(rows: Int64Array, most: int) -> Int64Array:
     """Return the rows, or `most` of them at equal distances."""
-    if len(rows) <= most:
-        return rows
-    return rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
+    return rows[evenly_spaced(len(rows), most)]
 
 
 def _running(

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from lshfast._common.nearest import no_column
 from lshfast._common.types import Int64Array
 from lshfast._common.visible import visible
+from lshfast.records.distinct import evenly_spaced
 from lshfast.records.values.dates import days_of
 from lshfast.records.values.strings import normal_form
 
@@ -403,7 +404,7 @@ def _regular_numbers(texts: Sequence[str], counts: npt.NDArray[Any]) -> dict[int
 
 def _usual_digits(texts: Sequence[str], places: Int64Array) -> float:
     """Return the median number of digits of a sample of values; 0 if there are too few."""
-    sample = np.linspace(0, len(places) - 1, min(len(places), 1000)).astype(np.int64)
+    sample = evenly_spaced(len(places), 1000)
     lengths = [sum(map(str.isdigit, texts[place])) for place in places[sample].tolist()]
     return float(np.median(lengths)) if len(lengths) >= FEWEST_OTHERS else 0.0
 

@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from lshfast._common.extras import optional
+from lshfast.records.distinct import evenly_spaced
 from lshfast.records.values.strings import normal_form
 
 EXTRA = "contacts"
@@ -107,10 +106,7 @@ def regions_of(
 def _sample(texts: Sequence[str]) -> list[str]:
     """Return some of the numbers without a country code, at equal distances in their order."""
     national = sorted(set(filter(_is_national, texts)))
-    if not national:
-        return []
-    places = np.linspace(0, len(national) - 1, SAMPLE).astype(np.int64)
-    return [national[place] for place in np.unique(places)]
+    return [national[place] for place in evenly_spaced(len(national), SAMPLE)]
 
 
 def _best_region(sample: Sequence[str], codes: Counter[int | None]) -> str | None:
