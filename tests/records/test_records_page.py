@@ -188,6 +188,18 @@ def test_a_page_of_one_table(grouped, tmp_path):
     assert f"groups {grouped.summary.clusters.groups:,}" in text
 
 
+def test_groups_of_two_records_are_drawn_on_a_line():
+    pages = [
+        dedup_records(
+            {"name": ["Ann Lee", "Eve Orr", *copies]}, scoring="points"
+        ).page()
+        for copies in (["Anne Lee"], ["Anne Lee", "Annie Lee"])
+    ]
+    lines = [page.count('viewBox="0 0 300 50"') for page in pages]
+    assert lines == [1, 0]
+    assert 'viewBox="0 0 300 240"' in pages[1]
+
+
 def test_a_page_without_values(grouped, tmp_path):
     grouped.to_html(tmp_path / "out.html", texts=False)
     text = read_page(tmp_path / "out.html")

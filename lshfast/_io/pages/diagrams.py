@@ -17,6 +17,7 @@ NODE = 11
 AROUND = 30
 GRAPH_WIDTH = 300
 GRAPH_HEIGHT = 240
+LINE_HEIGHT = 50  # of a graph of one or two nodes
 STRIPE = 16
 BETWEEN = 46
 
@@ -78,11 +79,16 @@ def step(start: float, end: float, scale: Scale) -> Any:
 
 
 def graph(names: Sequence[str], edges: Sequence[Edge], title: str) -> Any:
-    """Return a graph with its nodes on a circle, clockwise from the top.
+    """Return a graph with its nodes on a circle, clockwise from the top; two are on a line.
 
     If there are few nodes, edges have their labels.
     """
+    height = GRAPH_HEIGHT
     places = [_on_circle(number, len(names)) for number in range(len(names))]
+    if len(names) <= 2:
+        height = LINE_HEIGHT
+        ends = (AROUND, GRAPH_WIDTH - AROUND)
+        places = [(float(end), height / 2) for end in ends[: len(names)]]
     drawn = []
     for edge in edges:
         (x1, y1) = places[edge.first]
@@ -104,7 +110,7 @@ def graph(names: Sequence[str], edges: Sequence[Edge], title: str) -> Any:
     for name, (x, y) in zip(names, places, strict=True):
         drawn.append(element("circle", cx=x, cy=y, r=NODE, class_="node"))
         drawn.append(element("text", name, x=x, y=y + 4, class_="middle node-name"))
-    return picture(GRAPH_HEIGHT, title, *drawn, width=GRAPH_WIDTH)
+    return picture(height, title, *drawn, width=GRAPH_WIDTH)
 
 
 def _on_circle(number: int, size: int) -> tuple[float, float]:
