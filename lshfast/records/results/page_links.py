@@ -117,32 +117,36 @@ def _example(view: RunView, pair: ScoredPair, texts: bool) -> LinkExample:
         (missing if is_missing_in_both else fields).append(field)
     if not fields:
         fields = missing
-    order = sorted(range(len(fields)), key=lambda place: -abs(fields[place].score))
-    shown = [fields[place] for place in sorted(order[:MOST_FIELDS])]
-    scale = _scale([field.score for field in shown], view.least)
-    rows = []
-    total = 0.0
-    for field in shown:
-        left, right = _values(field) if texts else ([], [])
-        name = short(field.name, NAME_CHARACTERS)
-        bar = step(total, total + field.score, scale)
-        rows.append(FieldRow(name, signed(field.score), bar, field.how, left, right))
-        total += field.score
-    if len(fields) > len(shown):
-        name = counted(len(fields) - len(shown), "other field")
-        bar = step(total, pair.score, scale)
-        rows.append(FieldRow(name, signed(pair.score - total), bar, "", [], []))
-    bar = step(0.0, pair.score, scale)
-    rows.append(FieldRow("sum", f"{pair.score:.2f}", bar, "", [], []))
     first, second = view.run.tables
     return LinkExample(
         (short(first.ids[pair.rows[0]]), short(second.ids[pair.rows[1]])),
         pair.score,
         pair.probability,
-        rows,
+        list(_field_rows(fields, pair.score, view.least, texts)),
         [short(field.name, NAME_CHARACTERS) for field in missing[:MOST_FIELDS]],
         view.run.labels.answer(pair.rows),
     )
+
+
+def _field_rows(
+    fields: Sequence[ComparedField], score: float, least: float, texts: bool
+) -> Iterator[FieldRow]:
+    """Yield the rows of a table: the fields, those that are not shown together, and the sum."""
+    order = sorted(range(len(fields)), key=lambda place: -abs(fields[place].score))
+    shown = [fields[place] for place in sorted(order[:MOST_FIELDS])]
+    scale = _scale([field.score for field in shown], least)
+    total = 0.0
+    for field in shown:
+        left, right = _values(field) if texts else ([], [])
+        name = short(field.name, NAME_CHARACTERS)
+        bar = step(total, total + field.score, scale)
+        yield FieldRow(name, signed(field.score), bar, field.how, left, right)
+        total += field.score
+    if len(fields) > len(shown):
+        name = counted(len(fields) - len(shown), "other field")
+        bar = step(total, score, scale)
+        yield FieldRow(name, signed(score - total), bar, "", [], [])
+    yield FieldRow("sum", f"{score:.2f}", step(0.0, score, scale), "", [], [])
 
 
 def _scale(parts: Sequence[float], mark: float) -> Scale:
@@ -195,35 +199,15 @@ def _groups(
 def _group(view: RunView, inside: BoolArray, texts: bool) -> GroupExample:
     """Return the graph of some rows: at first those with a cut link, then by number."""
     run = view.run
-    clusters = run.summary.clusters
-    table = run.tables[0]
-    assert clusters is not None
-    labels = clusters.labels
+    labels = _labels_of(view)
     rows = np.flatnonzero(inside)
     links = np.flatnonzero(inside[run.i] & inside[run.j])
-    i = run.i[links]
-    j = run.j[links]
-    is_cut = labels[i] != labels[j]
-    first = np.unique(np.append(i[is_cut], j[is_cut]))
-    shown = np.sort(np.append(first, rows[~np.isin(rows, first)])[:MOST_NODES])
-    is_shown = np.isin(i, shown) & np.isin(j, shown)
-    edges = list(
-        map(
-            Edge,
-            np.searchsorted(shown, i[is_shown]).tolist(),
-            np.searchsorted(shown, j[is_shown]).tolist(),
-            [f"{score:.1f}" for score in run.scores[links[is_shown]].tolist()],
-            np.where(is_cut[is_shown], "cut", "edge").tolist(),
-        )
-    )
-    has_several = len(np.unique(labels[rows])) > 1
-    nodes = []
-    for number, row in enumerate(shown.tolist(), 1):
-        group = short(table.ids[int(labels[row])], NAME_CHARACTERS)
-        values = _first_values(view, row) if texts else []
-        nodes.append(
-            Node(number, short(table.ids[row]), group if has_several else "", values)
-        )
+    cut = links[labels[run.i[links]] != labels[run.j[links]]]
+    cut_rows = np.unique(np.append(run.i[cut], run.j[cut]))
+    other_rows = rows[~np.isin(rows, cut_rows)]
+    shown = np.sort(np.append(cut_rows, other_rows)[:MOST_NODES])
+    edges = _edges(view, links, shown)
+    nodes = _nodes(view, rows, shown, texts)
     hidden_records = len(rows) - len(shown)
     hidden_links = len(links) - len(edges)
     hidden = [
@@ -231,10 +215,48 @@ def _group(view: RunView, inside: BoolArray, texts: bool) -> GroupExample:
         counted(hidden_links, "more link") if hidden_links else "",
     ]
     title = f"{counted(len(rows), 'record')}, {counted(len(links), 'link')}"
-    if is_cut.any():
-        title += f", {int(is_cut.sum()):,} cut"
+    if len(cut):
+        title += f", {len(cut):,} cut"
     picture = graph([str(node.number) for node in nodes], edges, title)
     return GroupExample(title, picture, nodes, " and ".join(filter(None, hidden)))
+
+
+def _labels_of(view: RunView) -> Int64Array:
+    """Return the group of each row of one table."""
+    clusters = view.run.summary.clusters
+    assert clusters is not None
+    return clusters.labels
+
+
+def _edges(view: RunView, links: Int64Array, shown: Int64Array) -> list[Edge]:
+    """Return the links between rows that are shown, as edges between their places."""
+    run = view.run
+    labels = _labels_of(view)
+    drawn = links[np.isin(run.i[links], shown) & np.isin(run.j[links], shown)]
+    i = run.i[drawn]
+    j = run.j[drawn]
+    first = np.searchsorted(shown, i).tolist()
+    second = np.searchsorted(shown, j).tolist()
+    scores = [f"{score:.1f}" for score in run.scores[drawn].tolist()]
+    kinds = np.where(labels[i] != labels[j], "cut", "edge").tolist()
+    return list(map(Edge, first, second, scores, kinds))
+
+
+def _nodes(
+    view: RunView, rows: Int64Array, shown: Int64Array, texts: bool
+) -> list[Node]:
+    """Return the rows that are shown, with their groups if the rows have several."""
+    ids = view.run.tables[0].ids
+    labels = _labels_of(view)
+    has_several = len(np.unique(labels[rows])) > 1
+    nodes = []
+    for number, row in enumerate(shown.tolist(), 1):
+        group = ""
+        if has_several:
+            group = short(ids[int(labels[row])], NAME_CHARACTERS)
+        values = _first_values(view, row) if texts else []
+        nodes.append(Node(number, short(ids[row]), group, values))
+    return nodes
 
 
 def _first_values(view: RunView, row: int) -> list[str]:

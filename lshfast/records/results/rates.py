@@ -181,30 +181,10 @@ def rate_table(
     >>> table.rates.round(3).tolist()
     [0.75]
     """
-    score = array_of(scores, "scores").astype(np.float64)
-    difference = array_of(differences, "differences").astype(float)
-    if score.ndim != 1 or score.shape != difference.shape:
-        raise ValueError(
-            f"scores and differences must have one shape (n,), not {score.shape} and "
-            f"{difference.shape}"
-        )
-    if not np.isfinite(score).all() or (difference < 0).any():
-        raise ValueError("scores must be finite, and differences at least 0 or NaN")
     bins = check_int("bins", bins, 1, 10_000)
-    score = score[np.isfinite(difference)]
-    difference = difference[np.isfinite(difference)]
-    if not len(score):
-        raise ValueError(f"no compared pair has both values of {field!r}")
+    score, difference = _pairs_with_both(scores, differences, field)
     if h1 is None:
-        by_chance = array_of([] if random is None else random, "random").astype(
-            np.float64
-        )
-        by_chance = by_chance[np.isfinite(by_chance)]
-        if not len(by_chance):
-            raise ValueError(
-                f"h1 is needed, or random pairs with both values of {field!r}"
-            )
-        h1 = float(by_chance.mean())
+        h1 = _mean_difference([] if random is None else random, field)
     edges = np.linspace(score.min(), score.max(), bins + 1)
     place = np.clip(np.searchsorted(edges, score, side="right") - 1, 0, bins - 1)
     pairs = np.bincount(place, minlength=bins)
@@ -214,22 +194,48 @@ def rate_table(
         errors = np.sqrt(np.where(pairs > 1, squares / (pairs - 1) / pairs, np.nan))
     if h0 is None:
         fewest = max(1.0, min(LEAST_SURE, MOST_SURE * len(score)))
-        lowest = int(
-            np.flatnonzero(np.cumsum(pairs[::-1], dtype=np.float64)[::-1] >= fewest)[-1]
-        )
+        pairs_from_here = np.cumsum(pairs[::-1], dtype=np.float64)[::-1]
+        lowest = int(np.flatnonzero(pairs_from_here >= fewest)[-1])
         h0 = float(difference[place >= lowest].mean())
     if h0 == h1:
         raise ValueError(
             f"{field!r} differs by {h0:g} on average between matches and also between random pairs"
         )
-    rates = true_match_rate(means, h0, h1)
     return RateTable(
         field,
         edges,
         pairs.astype(np.int64),
         means,
-        rates,
+        true_match_rate(means, h0, h1),
         errors / abs(h1 - h0),
         h0,
         h1,
     )
+
+
+def _pairs_with_both(
+    scores: npt.ArrayLike, differences: npt.ArrayLike, field: str
+) -> tuple[Float64Array, Float64Array]:
+    """Return the scores and differences of the pairs that have both values, after checks."""
+    score = array_of(scores, "scores").astype(np.float64)
+    difference = array_of(differences, "differences").astype(np.float64)
+    if score.ndim != 1 or score.shape != difference.shape:
+        raise ValueError(
+            f"scores and differences must have one shape (n,), not {score.shape} and "
+            f"{difference.shape}"
+        )
+    if not np.isfinite(score).all() or (difference < 0).any():
+        raise ValueError("scores must be finite, and differences at least 0 or NaN")
+    has_both = np.isfinite(difference)
+    if not has_both.any():
+        raise ValueError(f"no compared pair has both values of {field!r}")
+    return score[has_both], difference[has_both]
+
+
+def _mean_difference(random: npt.ArrayLike, field: str) -> float:
+    """Return the mean difference of random pairs."""
+    by_chance = array_of(random, "random").astype(np.float64)
+    by_chance = by_chance[np.isfinite(by_chance)]
+    if not len(by_chance):
+        raise ValueError(f"h1 is needed, or random pairs with both values of {field!r}")
+    return float(by_chance.mean())

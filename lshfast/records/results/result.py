@@ -53,7 +53,7 @@ class LinkResult(Linked, Shown):
         The rate of true matches at each score, if a field was held out.
     summary : LinkSummary
     options : LinkOptions
-        The options of the run, as they were given.
+        The options of the run, with the assignment that was chosen.
     left_out : list of LeftOut
         The columns that are not compared because they number the records, and why.
     dependent : tuple of DependentField
