@@ -240,7 +240,9 @@ def test_long_keys_are_shown_in_part():
     table = rules_text(
         candidate_pairs(linkage(a, a), [KeyBlocks("x", max_block=1)]).reports
     )
-    assert "left out 1 block above the cap, 4 pairs; the largest: 'samesame" in table
+    assert (
+        "left out 1 block with 4 pairs, above the cap; the largest: 'samesame" in table
+    )
     assert len(table) < 1000
 
 

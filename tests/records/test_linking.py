@@ -287,7 +287,7 @@ def test_records_that_are_all_equal():
     assert len(found) == 0
     assert found.summary.rules[0].skipped == 1
     assert (
-        "left out 1 block above the cap, 250,000 pairs; the largest: 'ann lee' 250,000"
+        "left out 1 block with 250,000 pairs, above the cap; the largest: 'ann lee' (250,000 pairs)"
         in found.describe()
     )
     assert match_records(a, a).summary.compared > 0  # by neighbours

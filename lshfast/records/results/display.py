@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 from lshfast._common.display import counted
 from lshfast._common.visible import cut_off, visible
@@ -11,7 +12,7 @@ from lshfast._io.pages.page import short
 from lshfast.records.candidates.reach import Reach
 from lshfast.records.candidates.union import RuleReport
 from lshfast.records.results.run_view import Linked
-from lshfast.records.results.text_tables import aligned
+from lshfast.records.results.text_tables import aligned, signed
 from lshfast.records.tables.coded_fields import CodedField
 from lshfast.records.tables.fields import Field
 from lshfast.records.tables.record_table import names_of
@@ -19,6 +20,7 @@ from lshfast.records.weights.fellegi_sunter import LinkWeights
 
 SHOWN_MARKERS = 6  # of a field
 NAME_CHARACTERS = 20  # of a table
+FIELD_CHARACTERS = 60
 FEW_RULES = 3  # whose common pairs fit 80 columns
 
 
@@ -76,17 +78,33 @@ def _missing_values(coded: CodedField) -> str:
     return f"{coded.field.name}: counts as missing: {', '.join(shown)}"
 
 
-def weights_text(weights: LinkWeights) -> str:
-    """Return the probabilities and weights of all levels."""
-    rows = [("field", "level", "m", "u", "bits")]
-    for field in weights.fields:
-        factor = "" if field.factor == 1 else f" x {field.factor:.2f}"
-        name = field.field + factor
+class LevelRow(NamedTuple):
+    """The weight of a level of a field; `field` is empty if it is that of the row before."""
+
+    field: str
+    level: str
+    m: str
+    u: str
+    bits: str
+
+
+def level_rows(weights: LinkWeights, most_fields: int | None = None) -> list[LevelRow]:
+    """Return the levels of all fields, or of the first ones, without those of missing values."""
+    rows = []
+    for field in weights.fields[:most_fields]:
+        factor = "" if field.factor == 1 else f" × {field.factor:.2f}"
+        name = short(field.field, FIELD_CHARACTERS) + factor
         levels = zip(field.labels, field.m, field.u, field.bits, strict=True)
         for label, m, u, bits in islice(levels, 1, None):
-            rows.append((name, label, f"{m:.4f}", f"{u:.3g}", f"{bits:.2f}"))
+            rows.append(LevelRow(name, label, f"{m:.4f}", f"{u:.3g}", signed(bits)))
             name = ""
-    text = f"{aligned(rows, left_columns=2)}\nexpected matches: {weights.matches:,.1f}"
+    return rows
+
+
+def weights_text(weights: LinkWeights) -> str:
+    """Return the probabilities and weights of all levels."""
+    table = aligned([LevelRow._fields, *level_rows(weights)], left_columns=2)
+    text = f"{table}\nexpected matches: {weights.matches:,.1f}"
     # With factors, the prior is no share of the pairs.
     if all(field.factor == 1 for field in weights.fields):
         text += f"; one pair of {1 / weights.prior:,.0f} is a match"
@@ -118,18 +136,18 @@ def rules_text(rules: Sequence[RuleReport], reach: Reach | None = None) -> str:
         if any(rule.reach is None for rule in rules):
             line += " without nearest, by which these are found"
         lines.append(line)
-    return "\n".join([*lines, *_skipped_lines(rules)])
+    return "\n".join([*lines, *skipped_lines(rules)])
 
 
-def _skipped_lines(rules: Sequence[RuleReport]) -> Iterator[str]:
-    """Yield a line for each rule that left out blocks."""
+def skipped_lines(rules: Sequence[RuleReport], texts: bool = True) -> Iterator[str]:
+    """Yield a line for each rule that left out blocks; with texts, their keys, which are values."""
     for number, rule in enumerate(rules, 1):
-        if rule.skipped:
-            largest = "; ".join(
-                f"{cut_off(block.key)!r} {block.pairs:,}"
-                for block in rule.largest_skipped
-            )
-            yield (
-                f"rule {number} left out {counted(rule.skipped, 'block')} above the cap, "
-                f"{rule.skipped_pairs:,} pairs; the largest: {largest}"
-            )
+        if not rule.skipped:
+            continue
+        blocks = f"{counted(rule.skipped, 'block')} with {counted(rule.skipped_pairs, 'pair')}"
+        largest = [
+            f"{cut_off(block.key)!r} ({counted(block.pairs, 'pair')})"
+            for block in rule.largest_skipped
+        ]
+        keys = f"; the largest: {', '.join(largest)}" if texts else ""
+        yield f"rule {number} left out {blocks}, above the cap{keys}"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +11,12 @@ from lshfast._io.pages.drawing import Drawing, Panel
 from lshfast._io.pages.page import render, short
 from lshfast._io.pages.svg import BAR, HEIGHT, Bar, Bin, bars, histogram
 from lshfast.records.links.decision import PROBABILITY
-from lshfast.records.results.display import columns_shown, notes_of
+from lshfast.records.results.display import (
+    columns_shown,
+    level_rows,
+    notes_of,
+    skipped_lines,
+)
 from lshfast.records.results.overview import (
     expected_steps,
     sentences,
@@ -25,34 +28,18 @@ from lshfast.records.results.page_links import (
     doubtful_examples,
     examples_over_range,
     groups,
-    signed,
 )
 from lshfast.records.results.rates import RateTable
 from lshfast.records.results.run_view import Linked, RunView
-from lshfast.records.results.summary import LinkSummary
+from lshfast.records.results.text_tables import signed
 from lshfast.records.tables.coded_fields import CodedField
 from lshfast.records.tables.fields import as_field
 from lshfast.records.tables.record_table import names_of
 from lshfast.records.values.missing import checked_missing
-from lshfast.records.weights.fellegi_sunter import LinkWeights
-
-# What is shown: levels in tables, and skipped blocks.
-MOST_LEVELS = 240
-MOST_BLOCKS = 10
 
 SCORES = "Links, and pairs below the threshold, by score"
 CONTRIBUTIONS = "The mean score of each field in the links"
 COLUMNS_ABOVE = 30  # of the histogram, above the threshold
-
-
-class LevelRow(NamedTuple):
-    """The weight of a level of a field; `field` is empty if it is that of the row before."""
-
-    field: str
-    level: str
-    m: str
-    u: str
-    bits: str
 
 
 def page_of(view: RunView, *, title: str, command: str = "", texts: bool = True) -> str:
@@ -89,9 +76,9 @@ def page_of(view: RunView, *, title: str, command: str = "", texts: bool = True)
         fields=[_field(coded) for coded in run.fields[:MOST_FIELDS]],
         more_fields=max(len(run.fields) - MOST_FIELDS, 0),
         notes=[short(note, 200) for note in notes_of(run)[:MOST_FIELDS]],
-        levels=_levels(run.weights),
+        levels=[] if run.weights is None else level_rows(run.weights, MOST_FIELDS),
         rules=summary.rules,
-        skipped=list(_skipped(summary, texts)),
+        skipped=list(skipped_lines(summary.rules, texts)),
         doubtful=doubtful_examples(view, texts),
         over_range=examples_over_range(view, texts),
         groups=dict(groups(view, texts)) if run.single else {},
@@ -219,32 +206,3 @@ def _field(coded: CodedField) -> tuple[str, str, int, float, float]:
     """Return the name, kind and number of values of a field, and the share of rows with a value."""
     name = short(columns_shown(coded.field), NAME_CHARACTERS)
     return name, coded.kind, len(coded.values), *coded.present
-
-
-def _levels(weights: LinkWeights | None) -> list[LevelRow]:
-    rows: list[LevelRow] = []
-    for field in [] if weights is None else weights.fields[:MOST_FIELDS]:
-        factor = "" if field.factor == 1 else f" × {field.factor:.2f}"
-        name = short(field.field, NAME_CHARACTERS) + factor
-        levels = zip(field.labels, field.m, field.u, field.bits, strict=True)
-        for label, m, u, bits in islice(levels, 1, None):
-            rows.append(LevelRow(name, label, f"{m:.4f}", f"{u:.3g}", signed(bits)))
-            name = ""
-    return rows[:MOST_LEVELS]
-
-
-def _skipped(summary: LinkSummary, texts: bool) -> Iterator[tuple[int, str, str]]:
-    """Yield for each rule that left out blocks its number, how many, and the keys of blocks.
-
-    Keys are values of records.
-    """
-    for number, rule in enumerate(summary.rules, 1):
-        if rule.skipped:
-            pairs = counted(rule.skipped_pairs, "pair")
-            blocks = rule.largest_skipped[:MOST_BLOCKS] if texts else ()
-            keys = [
-                f"{short(block.key, NAME_CHARACTERS)!r} ({counted(block.pairs, 'pair')})"
-                for block in blocks
-            ]
-            text = f"{counted(rule.skipped, 'block')} with {pairs}"
-            yield number, text, ", ".join(keys)

@@ -14,6 +14,7 @@ from lshfast._io.pages.differences import Span
 from lshfast._io.pages.page import short
 from lshfast.kernels.sets import components
 from lshfast.records.results.run_view import ComparedField, RunView, ScoredPair
+from lshfast.records.results.text_tables import signed
 from lshfast.records.tables.distinct_values import as_text, is_missing
 
 # What is shown: links over the range of scores, links and other pairs next to the threshold, fields
@@ -265,8 +266,3 @@ def _first_values(view: RunView, row: int) -> list[str]:
     values = [record[name] for name in view.linkage.fields if name in record]
     texts = [as_text(value) for value in values if not is_missing(value)]
     return [short(text, NODE_CHARACTERS) for text in texts[:NODE_FIELDS]]
-
-
-def signed(score: float) -> str:
-    """Return a score with its sign and two decimals; what rounds to zero is positive."""
-    return f"{round(score, 2) + 0.0:+.2f}"

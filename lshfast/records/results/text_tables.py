@@ -49,3 +49,8 @@ def fitted(text: str, width: int) -> str:
             text = text[:-1]
         text += "…"
     return text + " " * (width - columns_of(text))
+
+
+def signed(score: float) -> str:
+    """Return a score with its sign and two decimals; what rounds to zero is positive."""
+    return f"{round(score, 2) + 0.0:+.2f}"
