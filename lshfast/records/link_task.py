@@ -47,7 +47,6 @@ class LinkTask:
     mixed : bool
         Whether agreement patterns tell matches from strangers; if not, the ranks of whole records
         do.
-    synonyms : Synonyms
     markers : dict of str to dict of str to tuple of int
         Values of each field that mean that there is none, and their rows.
     doubts : list of str
@@ -65,7 +64,6 @@ class LinkTask:
     dependent: list[DependentField]
     edges: set[tuple[int, int]]
     mixed: bool
-    synonyms: Synonyms
     markers: dict[str, dict[str, tuple[int, ...]]]
     doubts: list[str]
 
@@ -73,6 +71,12 @@ class LinkTask:
     def assign(self) -> Assignment:
         """How links are assigned at first."""
         return self.options.assignment(self.linkage.single)
+
+    @cached_property
+    def synonyms(self) -> Synonyms:
+        """The synonyms of the call, or the English ones."""
+        synonyms = self.options.synonyms
+        return Synonyms.english() if synonyms is None else synonyms
 
     @cached_property
     def comparers(self) -> list[FieldComparer]:
@@ -125,7 +129,6 @@ def coded_task(tables: Sequence[RecordTable], options: LinkOptions) -> LinkTask:
         dependent,
         edges,
         mixed,
-        Synonyms.english() if options.synonyms is None else options.synonyms,
         markers_of(fields),
         doubts,
     )

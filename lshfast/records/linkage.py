@@ -99,9 +99,9 @@ class Linkage:
         written_fields = []
         is_changed = False
         for field in self.fields.values():
-            written = as_written(field, self.tables)
-            written_fields.append(written)
-            is_changed |= part_changed(written, field) >= LEAST_CHANGED
+            written_field = as_written(field, self.tables)
+            written_fields.append(written_field)
+            is_changed |= part_changed(written_field, field) >= LEAST_CHANGED
         return WrittenTexts(written_fields, self.threads) if is_changed else None
 
     def field(self, name: str) -> CodedField:
