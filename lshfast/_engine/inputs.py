@@ -60,17 +60,6 @@ if TYPE_CHECKING:
 
 SAMPLE_BYTES = 16 << 20  # of text that `Inputs.sample` reads
 
-OPTIONS_OF_TABLES = (
-    "id_column",
-    "glob",
-    "on_error",
-    "encoding",
-    "format",
-    "max_row_bytes",
-    "delimiter",
-    "max_columns",
-)
-
 # Bytes at the beginning and at the end of an input whose checksum the manifest of a run holds.
 END_BYTES = 1 << 20
 
@@ -128,9 +117,8 @@ class Inputs:
 
     def read_whole(self, progress: Progress | None = None) -> WholeTable:
         """Read all columns of all rows; `progress` gets ("input", bytes read, total bytes)."""
-        layout = {name: getattr(self, name) for name in OPTIONS_OF_TABLES}
         report = None if progress is None else partial(progress, "input")
-        return read_whole(self.paths, progress=report, **layout)
+        return read_whole(self.paths, progress=report, **self._layout)
 
     def table(self, options: Mapping[str, Any], name: str = "output") -> Any:
         """Return the table that an option names, None for none; the main one has a format."""
