@@ -37,7 +37,6 @@ from lshfast._io.parquet import schema_of, type_of
 from lshfast._io.sources import Source
 from lshfast._io.stored_texts import ReadTexts
 from lshfast._io.string_file import StringFile
-from lshfast._io.whole_tables import WholeTable, read_whole
 from lshfast._items.kind import (
     ambiguous,
     choice_of_kind,
@@ -50,6 +49,7 @@ from lshfast.kernels.checksum import checksum
 from lshfast.kernels.text import TextError, Texts
 
 if TYPE_CHECKING:
+    from lshfast._io.whole_tables import WholeTable
     from lshfast._items.items import PointReader
     from lshfast._items.sets import SetReader
     from lshfast._items.weighted import SignatureReader, WeightedReader
@@ -117,6 +117,8 @@ class Inputs:
 
     def read_whole(self, progress: Progress | None = None) -> WholeTable:
         """Read all columns of all rows; `progress` gets ("input", bytes read, total bytes)."""
+        from lshfast._io.whole_tables import read_whole
+
         report = None if progress is None else partial(progress, "input")
         return read_whole(self.paths, progress=report, **self._layout)
 
