@@ -227,7 +227,9 @@ def test_points_and_no_links(tmp_path):
         dedup_records(rows),
     ):
         result.to_html(tmp_path / "empty.html", overwrite=True)
-        assert " are linked." in read_page(tmp_path / "empty.html")
+        page = read_page(tmp_path / "empty.html")
+        assert " are linked." in page
+        assert "Scores and the threshold" not in page
         assert not any(result.review()["linked"])
 
 

@@ -56,6 +56,7 @@ def page_of(view: RunView, *, title: str, command: str = "", texts: bool = True)
     """
     run = view.run
     summary = run.summary
+    has_scores = bool(len(run) or len(view.below.scores))
     named_steps = [(f"{step.threshold:g}", step) for step in summary.steps]
     return render(
         "records.html",
@@ -68,7 +69,7 @@ def page_of(view: RunView, *, title: str, command: str = "", texts: bool = True)
         sentences=[short(sentence, 600) for sentence in sentences(run)],
         account=[*summary.figures()],
         texts=texts,
-        scores=_scores(view),
+        scores=_scores(view) if has_scores else None,
         steps=expected_steps(named_steps),
         changes=threshold_changes(view),
         rates=None if run.rates is None else _rates(run.rates, summary.threshold),
