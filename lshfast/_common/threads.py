@@ -58,8 +58,10 @@ def for_each_piece(
 ) -> None:
     """Call work(rows) for each of `pieces(costs, most)`, in several threads."""
     threads = thread_count(threads)
-    if len(costs) == 1:  # a single query: the rest takes longer than its work
-        work(slice(0, 1))
+    # Of a single query, the rest takes longer than its work.
+    is_one_piece = len(costs) == 1 or (threads == 1 and 0 < costs.sum() <= most)
+    if is_one_piece:
+        work(slice(0, len(costs)))
         return
     for _ in ordered_map(work, pieces(costs, most), threads):
         pass

@@ -37,7 +37,6 @@ from lshfast._engine.sketching import (
     SketchedRows,
     sketch_rows,
 )
-from lshfast.join.comparison import Comparison
 from lshfast.join.copies import with_copies
 from lshfast.join.group_pairs import pairs_for_groups
 from lshfast.join.groups import (
@@ -47,7 +46,7 @@ from lshfast.join.groups import (
     larger_first,
     star_groups,
 )
-from lshfast.join.jaccard import estimate, verify
+from lshfast.join.jaccard import Comparison, estimate, verify
 from lshfast.join.short_rows import pairs_of_short_crowd
 from lshfast.kernels.text import Texts
 from lshfast.shingling import PIECE_BYTES

@@ -14,11 +14,11 @@ a given amount of memory.
 
 Files:
 
-- banded.py, jaccard.py, groups.py: candidates of bands; their exact similarity; stars and
+- banded.py, jaccard.py, groups.py: candidates of bands; how they are compared; stars and
   components.
 - exact_join.py, prefix_segment.py, set_ranks.py, thresholds.py: exact joins; sets that are searched
   by their prefixes; sets as ranks; thresholds as fractions.
-- comparison.py, group_pairs.py: the pairs that groups need, without a list of all pairs.
+- group_pairs.py: the pairs that groups need, without a list of all pairs.
 - short_rows.py: these pairs for large components of short rows, by an exact join; the same for a
   crowd of such rows before they are sketched.
 - pair_arrays.py, all_pairs.py: arrays of pairs; all similar pairs, a batch at a time.

@@ -9,9 +9,8 @@ import numpy as np
 from lshfast._common.rows import int64_range
 from lshfast._common.types import Int64Array, PairArray, UInt64Array
 from lshfast.join.banded import number_buckets
-from lshfast.join.comparison import Comparison
 from lshfast.join.copies import first_copies
-from lshfast.join.jaccard import Rows, estimate, verify
+from lshfast.join.jaccard import Comparison, Rows, estimate, verify
 from lshfast.join.pair_arrays import as_pairs
 from lshfast.kernels import grouping as kernels
 

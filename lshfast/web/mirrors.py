@@ -27,10 +27,10 @@ from lshfast._common.visible import is_writable
 from lshfast._io.pages.page import check_page, write_page
 from lshfast.banding.bands import Bands, check_recall, check_threshold, least_slots
 from lshfast.families.set_distances import overlaps
-from lshfast.join.comparison import Comparison
 from lshfast.join.copies import find_copies
 from lshfast.join.group_pairs import pairs_for_groups
 from lshfast.join.groups import star_groups
+from lshfast.join.jaccard import Comparison
 from lshfast.kernels.sketch import MAX_NUM_PERM
 from lshfast.kernels.text import Texts, tokens_of_integers, tokens_of_texts
 from lshfast.sketch.minhash import EMPTY, MinHasher

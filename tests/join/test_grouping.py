@@ -20,10 +20,9 @@ from lshfast import (
     verify,
 )
 from lshfast.join import group_pairs, short_rows
-from lshfast.join.comparison import Comparison, WalkLimits
 from lshfast.join.group_pairs import pairs_for_groups
 from lshfast.join.groups import larger_first
-from lshfast.join.jaccard import estimate, screen
+from lshfast.join.jaccard import Comparison, WalkLimits, estimate, screen
 from lshfast.join.pair_arrays import as_pairs
 from lshfast.join.shared_slots import SCREENED
 from lshfast.kernels import available, use

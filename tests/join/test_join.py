@@ -22,7 +22,7 @@ from lshfast import (
 )  # fmt: skip
 from lshfast.join import PAIR
 from lshfast.join.all_pairs import AllPairs
-from lshfast.join.comparison import Comparison
+from lshfast.join.jaccard import Comparison
 from lshfast.kernels import grouping as kernels
 from tests.reference import minhash, sets
 
