@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
+from typing import Any
 
 # How rows without a value are shown. The same text is shown in quotes.
 NONE = "(none)"
@@ -83,6 +85,22 @@ def cut_off(text: str, most: int = 60) -> str:
     'a very...'
     """
     return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def shortened(value: object, shown_by: Callable[[Any], str] = repr) -> str:
+    """Return the beginning of a value as `shown_by` writes it, at most 60 characters.
+
+    Examples
+    --------
+    >>> from lshfast._common.visible import shortened
+    >>> shortened([1.5, "a"]), shortened(10**5000)
+    ("[1.5, 'a']", 'a value of type int, which is too large to be shown')
+    """
+    try:
+        shown = shown_by(value)
+    except (ValueError, RecursionError):  # too many digits, or lists nested too deeply
+        return f"a value of type {type(value).__name__}, which is too large to be shown"
+    return cut_off(shown)
 
 
 def one_line(key: object) -> str:

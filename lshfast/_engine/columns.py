@@ -335,7 +335,7 @@ class KeyedRows:
         return confirm_copies(copies, doubtful, fingerprints)
 
 
-def joined(columns: Sequence[Column], shingles: Shingles) -> Column:
+def joined_columns(columns: Sequence[Column], shingles: Shingles) -> Column:
     """Return the rows of columns of texts or packed sets as one column; no texts without any."""
     if not columns:
         return ShingledTexts(Texts([]), shingles)

@@ -16,7 +16,13 @@ from lshfast._common.run_key import RunKey
 from lshfast._common.threads import ordered_map, pieces
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast._engine.clock import Clock, naming_stage
-from lshfast._engine.columns import Column, KeyedRows, PackedSets, ShingledTexts, joined
+from lshfast._engine.columns import (
+    Column,
+    KeyedRows,
+    PackedSets,
+    ShingledTexts,
+    joined_columns,
+)
 from lshfast._engine.plan import Plan
 from lshfast.join.banded import number_buckets
 from lshfast.join.copies import copy_marks, equal_rows
@@ -93,7 +99,7 @@ def processed(
                 reading += time.perf_counter() - before
                 if batch is None:
                     return
-                column = as_column(batch, plan)
+                column = column_of_batch(batch, plan)
                 nbytes = np.maximum(column.nbytes, LEAST_ROW_BYTES)
                 for rows in pieces(nbytes, PIECE_BYTES):
                     yield row + rows.start, column.take(rows)
@@ -124,7 +130,7 @@ def is_long(portion: tuple[int, Column]) -> bool:
     return int(portion[1].nbytes.sum()) > PIECE_BYTES
 
 
-def as_column(batch: text.Texts | Column, plan: Plan) -> Column:
+def column_of_batch(batch: text.Texts | Column, plan: Plan) -> Column:
     """Return a batch as a column of packed sets, or of texts split into shingles."""
     if not isinstance(batch, text.Texts):
         return batch
@@ -254,7 +260,7 @@ def sketch_rows(
         signatures = store.finished()
         bucket_keys = keys.finished()
         copies = equal_rows(marks.finished())
-        rows = KeyedRows(joined(columns, plan.shingles), RunKey.draw())
+        rows = KeyedRows(joined_columns(columns, plan.shingles), RunKey.draw())
         copies = rows.confirmed(copies, plan.threads)
         is_empty = signatures[:, 0] == EMPTY
         return SketchedRows(rows, signatures, bucket_keys, copies, is_empty)
@@ -266,7 +272,7 @@ def _peeked(
     """Return the batches, and whether the first, if a list's only one, is a short crowd."""
     if isinstance(batches, list):
         return batches, len(batches) == 1 and _are_short_crowd(
-            as_column(batches[0], plan), plan
+            column_of_batch(batches[0], plan), plan
         )
     source = iter(batches)
     start = time.perf_counter()
@@ -275,7 +281,7 @@ def _peeked(
     clock.add("read", time.perf_counter() - start, 0)
     if first is None:
         return [], False
-    return chain([first], source), _are_short_crowd(as_column(first, plan), plan)
+    return chain([first], source), _are_short_crowd(column_of_batch(first, plan), plan)
 
 
 def _are_short_crowd(column: Column, plan: Plan) -> bool:
@@ -308,7 +314,7 @@ def _hashed_rows(
     key = RunKey.draw()
     room = 0
     if isinstance(batches, list):
-        room = sum(int(as_column(batch, plan).sizes.sum()) for batch in batches)
+        room = sum(int(column_of_batch(batch, plan).sizes.sum()) for batch in batches)
 
     def process(column: Column) -> tuple[TokenSets, UInt64Array]:
         tokens = column.tokens(key.tokens)
@@ -327,7 +333,7 @@ def _hashed_rows(
             if stops and not are_short(counts.rows()):
                 return None
     with clock.stage("match", clock.stages["sketch"].nbytes):
-        rows = KeyedRows(joined(columns, plan.shingles), key)
+        rows = KeyedRows(joined_columns(columns, plan.shingles), key)
         sizes = counts.finished()
         copies = rows.confirmed(equal_rows(marks.finished()), plan.threads)
         none = np.empty((len(sizes), 0), np.uint64)
@@ -342,6 +348,6 @@ def noted(
 ) -> Iterator[Column]:
     """Yield batches as columns; append each to `columns` without texts that can be read again."""
     for batch in batches:
-        column = as_column(batch, plan)
+        column = column_of_batch(batch, plan)
         columns.append(column.released())
         yield column

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,7 +19,6 @@ from lshfast._common.choices import OnError as OnError
 from lshfast._common.errors import DataError as DataError
 from lshfast._common.nearest import nearest_file, no_column
 from lshfast._common.types import Int64Array, PathLike
-from lshfast._common.visible import cut_off
 from lshfast._io.cells import CellType
 from lshfast._io.encodings import checked_encoding
 from lshfast._io.sources import ByteRange, RemoteFile, Source
@@ -365,15 +364,6 @@ def content_reason(error: Exception) -> str:
 def kind_of(value: Any) -> str:
     """Return the name of a value's JSON type, with its article."""
     return _KINDS.get(type(value).__name__, type(value).__name__)
-
-
-def shortened(value: Any, shown_by: Callable[[Any], str] = repr) -> str:
-    """Return a value as at most 60 characters of a message."""
-    try:
-        shown = shown_by(value)
-    except ValueError:  # Python writes no integer of more than 4,300 digits
-        shown = f"a value of type {type(value).__name__}"
-    return cut_off(shown)
 
 
 def is_int64(value: Any) -> bool:

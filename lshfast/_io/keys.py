@@ -12,8 +12,8 @@ import numpy as np
 
 from lshfast._common.checks import weight_fault
 from lshfast._common.value_codes import ValueCodes
-from lshfast._common.visible import is_writable
-from lshfast._io.files import Layout, is_int64, kind_of, shortened
+from lshfast._common.visible import is_writable, shortened
+from lshfast._io.files import Layout, is_int64, kind_of
 from lshfast._io.string_file import HashedKeys, StringFile
 
 # The files of strings.

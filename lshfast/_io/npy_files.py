@@ -16,7 +16,8 @@ import numpy as np
 
 from lshfast._common.extras import optional
 from lshfast._common.types import AnyArray
-from lshfast._io.files import File, content_faults, long_row, shortened, steady
+from lshfast._common.visible import shortened
+from lshfast._io.files import File, content_faults, long_row, steady
 
 MAGIC = b"\x93NUMPY"
 ZIP_MAGIC = b"PK"

@@ -12,9 +12,10 @@ from contextlib import suppress
 from typing import Any
 
 from lshfast._common.extras import optional
+from lshfast._common.visible import shortened
 from lshfast._io import parquet
 from lshfast._io.cells import CellType
-from lshfast._io.files import File, Layout, is_int64, kind_of, shortened
+from lshfast._io.files import File, Layout, is_int64, kind_of
 from lshfast._io.json_text import loads
 from lshfast._io.jsonl import exact_object, json_object
 from lshfast._io.readers import columns_of

@@ -11,17 +11,10 @@ from typing import Any
 
 from lshfast._common.extras import optional
 from lshfast._common.nearest import no_column
-from lshfast._common.visible import is_writable
+from lshfast._common.visible import is_writable, shortened
 from lshfast._io import csv_files, jsonl, parquet
 from lshfast._io.advice import advising, delimiter_advice
-from lshfast._io.files import (
-    File,
-    Layout,
-    Paths,
-    Reject,
-    kind_of,
-    shortened,
-)
+from lshfast._io.files import File, Layout, Paths, Reject, kind_of
 from lshfast._io.json_text import dumps
 from lshfast._io.keys import RowKeys
 from lshfast._io.listing import list_files

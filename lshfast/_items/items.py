@@ -23,7 +23,8 @@ from lshfast._common.types import (
     Int64Array,
     UInt64Array,
 )
-from lshfast._items.kind import decoded_lists, shortened
+from lshfast._common.visible import shortened
+from lshfast._items.kind import decoded_lists
 from lshfast.families.packed import codes_of
 from lshfast.index.measure import MOST_WORDS
 from lshfast.index.neighbors.points import MOST_COORDINATE, PointFormat

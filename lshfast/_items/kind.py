@@ -26,7 +26,7 @@ from lshfast._common.arrow_columns import checked_column
 from lshfast._common.choices import Kind
 from lshfast._common.extras import optional
 from lshfast._common.types import AnyArray, Int64Array
-from lshfast._common.visible import cut_off
+from lshfast._common.visible import shortened
 from lshfast.kernels.arrow import checked_source, is_arrow
 from lshfast.kernels.text import Texts
 from lshfast.sketch.weighted import WeightedSets
@@ -385,15 +385,6 @@ def decoded_lists(items: Iterable[Any]) -> Iterable[Any]:
                 yield text
         else:
             yield item
-
-
-def shortened(value: Any) -> str:
-    """Return the beginning of a value as Python writes it."""
-    try:
-        shown = repr(value)
-    except (ValueError, RecursionError):  # too many digits, or lists nested too deeply
-        return f"a {type(value).__name__} that is too large to be shown"
-    return cut_off(shown)
 
 
 def flat_rows(

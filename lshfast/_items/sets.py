@@ -10,8 +10,8 @@ import numpy as np
 from lshfast._common.arrow_columns import python_values, stored_lists, undecodable_rows
 from lshfast._common.extras import optional
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
-from lshfast._common.visible import is_writable
-from lshfast._items.kind import flat_rows, shortened
+from lshfast._common.visible import is_writable, shortened
+from lshfast._items.kind import flat_rows
 from lshfast._items.packed_sets import pack
 from lshfast.kernels.text import Texts, arrow_column
 from lshfast.tokens import places_of_rows

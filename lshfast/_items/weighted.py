@@ -20,10 +20,10 @@ from lshfast._common.extras import optional
 from lshfast._common.rows import int64_range, run_begins
 from lshfast._common.run_key import draw_hash_key
 from lshfast._common.types import Float64Array, Int64Array, UInt64Array
-from lshfast._common.visible import is_writable
+from lshfast._common.visible import is_writable, shortened
 from lshfast._items.held_points import HeldSets
 from lshfast._items.items import PointBatch
-from lshfast._items.kind import flat_rows, kind_of_arrow, shortened
+from lshfast._items.kind import flat_rows, kind_of_arrow
 from lshfast._items.sets import SET_BYTES, named, without_rows
 from lshfast.kernels.text import HashKey, Texts, tokens_of_integers, tokens_of_texts
 from lshfast.sketch.weighted import WeightedMinHasher, WeightedSets

@@ -12,14 +12,13 @@ from lshfast._common.checks import Seed, array_of, check_int, check_most, check_
 from lshfast._common.display import counted
 from lshfast._common.threads import ordered_map, thread_count
 from lshfast._common.types import Float64Array, Int64Array, UInt32Array, UInt64Array
-from lshfast.banding.bands import check_threshold
+from lshfast.banding.bands import check_recall, check_threshold
 from lshfast.index.apart import IsApart, answers_apart, similar_at_most
 from lshfast.index.entries import (
     TREE_FIELDS,
     SearchView,
     TreeEntries,
     as_batch,
-    check_recall,
     tree_arguments,
     tree_fields,
     tree_widths,

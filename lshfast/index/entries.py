@@ -10,7 +10,6 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.checks import check_number
 from lshfast._common.errors import FormatError
 from lshfast._common.types import Int64Array, UInt8Array, UInt32Array, UInt64Array
 from lshfast.index.keys import Column, as_column, listed, take
@@ -35,14 +34,6 @@ UNSORTED_ROWS = 256
 # number of runs is then at most the logarithm of the rows to the base RATIO, and so is, up to a
 # small factor, the number of times that a row is written.
 RATIO = 8
-
-
-def check_recall(recall: float) -> float:
-    """Return the recall as a float, or raise an error that names the range."""
-    recall = check_number("recall", recall)
-    if not 0 < recall < 1:
-        raise ValueError(f"recall must be in (0, 1), not {recall}")
-    return recall
 
 
 @dataclass(frozen=True)

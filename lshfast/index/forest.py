@@ -19,13 +19,13 @@ from lshfast._common.types import (
     UInt64Array,
     Vector,
 )
+from lshfast.banding.bands import check_recall
 from lshfast.index.apart import nearest_apart, similar_at_most
 from lshfast.index.entries import (
     TREE_FIELDS,
     SearchView,
     TreeEntries,
     as_batch,
-    check_recall,
     tree_arguments,
     tree_fields,
     tree_widths,

@@ -19,7 +19,7 @@ from lshfast._engine.indexes.files import plan_of_any
 from lshfast._engine.indexes.items import Apart
 from lshfast._engine.indexes.run_indexes import naming
 from lshfast._engine.inputs import text_batches
-from lshfast._engine.sketching import as_column, sketched
+from lshfast._engine.sketching import column_of_batch, sketched
 from lshfast._io import Corpus
 from lshfast._items.measures import check_most_by, is_distance
 from lshfast._items.sets import SetReader
@@ -126,7 +126,7 @@ class SetSearch:
         """Look up one text, or one set in a text."""
         is_set = self.plan.kind == "set"
         one = _read_one(text, SetReader().read) if is_set else Texts([text])
-        column = as_column(one, self.plan)
+        column = column_of_batch(one, self.plan)
         return self._found(
             self.plan.hasher.sketch(column.tokens(self.plan.hasher.seed), threads=1)
         )

@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from lshfast._common.progress import Progress
+from lshfast._common.visible import shortened
 from lshfast._engine.account.display import SIMILARITY_NAMES
 from lshfast._engine.inputs import Inputs, text_batches
 from lshfast._engine.options.stored import OF_FOLDER, StoredOptions
 from lshfast._engine.pages.explanation import COMMON, MOST_ROWS, Explanation, shared_of
 from lshfast._engine.plan import AnyPlan
 from lshfast._io import DataError
-from lshfast._io.files import shortened
 from lshfast._io.pages.differences import compare
 from lshfast._io.whole_tables import read_whole
 

@@ -19,7 +19,7 @@ from lshfast.index.hamming.hits import LOW32, query_of, rows_of
 from lshfast.index.hamming.plan import fit_blocks
 from lshfast.index.hamming.sampled import (
     TablePlan,
-    check_recall,
+    check_join_recall,
     choose_tables,
     masks_of,
 )
@@ -132,7 +132,7 @@ def hamming_pairs(
     """
     array = codes_of(codes, None)
     radius = check_int("radius", radius, 0, 64 * array.shape[1])
-    recall = check_recall(recall)
+    recall = check_join_recall(recall)
     seed = check_seed(seed)
     threads = thread_count(threads)
     tables = choose_tables(array, radius, recall, seed)

@@ -58,7 +58,7 @@ class TablePlan:
     recall: float
 
 
-def check_recall(recall: float) -> float:
+def check_join_recall(recall: float) -> float:
     """Return a recall as a float, or raise an error that names the range."""
     value = check_number("recall", recall)
     if not 0 < value <= 1:
