@@ -55,15 +55,10 @@ class Lines:
         buffer = bytearray(room + PADDING)
         begun = False
         with opened(file) as (stream, raw):
-            head = _first_bytes(stream)
-            self.encoding = actual_encoding(head, self.encoding)
-            in_place = stream is raw and self.encoding == "utf-8" and has_places(file)
-            if self.encoding == "utf-8":
-                buffer[: len(head)] = head
-                have = len(head)
-            else:
-                stream = Utf8Stream(stream, head, self.encoding)
-                have = 0
+            stream, head, self.encoding = _as_utf8(stream, self.encoding)
+            in_place = stream is raw and has_places(file)
+            buffer[: len(head)] = head
+            have = len(head)
             searched = 0
             got = 1
             while got:
@@ -101,10 +96,7 @@ def has_places(file: File) -> bool:
 def is_plain(file: File) -> bool:
     """Return whether a file is uncompressed UTF-8, judged by its first bytes."""
     with opened(file) as (stream, raw):
-        return (
-            stream is raw
-            and actual_encoding(_first_bytes(stream), file.layout.encoding) == "utf-8"
-        )
+        return _as_utf8(stream, file.layout.encoding)[0] is raw
 
 
 def whole_lines(lines: Lines) -> Iterator[tuple[bytearray, int, int, int]]:
@@ -146,11 +138,7 @@ def read_whole(file: File) -> bytes | None:
 def beginning(file: File, size: int) -> tuple[bytes, bool]:
     """Return the first `size` bytes of a file as UTF-8, and whether these are the whole file."""
     with opened(file) as (stream, _):
-        head = _first_bytes(stream)
-        encoding = actual_encoding(head, file.layout.encoding)
-        if encoding != "utf-8":
-            stream = Utf8Stream(stream, head, encoding)
-            head = b""
+        stream, head, _ = _as_utf8(stream, file.layout.encoding)
         buffer = bytearray(head.ljust(size + 1))
         have = len(head)
         got = 1
@@ -223,9 +211,15 @@ def line_numbers(numbers: Rows) -> Iterator[int]:
         yield from numbers[part].tolist()
 
 
-def _first_bytes(stream: Any) -> bytes:
-    """Read four bytes, or fewer at the end of the stream."""
+def _as_utf8(stream: Any, expected: str) -> tuple[Any, bytes, str]:
+    """Return a stream as one of UTF-8, bytes to use before those it gives, and its encoding.
+
+    These bytes were read to find a byte order mark: four, or fewer at the end of the stream.
+    """
     head = b""
     while len(head) < 4 and (chunk := stream.read(4 - len(head))):
         head += chunk
-    return head
+    encoding = actual_encoding(head, expected)
+    if encoding == "utf-8":
+        return stream, head, encoding
+    return Utf8Stream(stream, head, encoding), b"", encoding
