@@ -23,7 +23,7 @@ from lshfast._common.checks import Seed, check_seed
 from lshfast._common.display import counted
 from lshfast._common.errors import FormatError
 from lshfast._common.types import BoolArray, Float64Array
-from lshfast._common.visible import printable, shortened
+from lshfast._common.visible import printable
 from lshfast._engine.frame import Job
 from lshfast._engine.inputs import Inputs
 from lshfast._engine.options.stored import MOST_BYTES, beside
