@@ -14,10 +14,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 
 from lshfast._common.types import Float64Array, Int64Array
-from lshfast._common.visible import printable
+from lshfast._common.visible import printable, shortened
 from lshfast._engine.pairs.listed import PairArray
 from lshfast._io import DataError, write_table
-from lshfast._io.files import shortened
 from lshfast._io.output import output_format
 from lshfast._io.selection import Columns
 from lshfast._io.streams import is_stream
