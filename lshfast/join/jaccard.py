@@ -21,7 +21,6 @@ from lshfast._common.types import (
     UInt64Array,
 )
 from lshfast.join.pair_arrays import as_pairs, order_of_pairs
-from lshfast.join.shared_slots import SCREENED
 from lshfast.kernels import sets as kernels
 from lshfast.tokens import TokenSets
 
@@ -36,6 +35,9 @@ SCREEN_CHANCE = 1e-6
 
 # See `WalkLimits.crowd`; also for crowds of short rows.
 CROWD = 64
+
+# See `WalkLimits.screened`: comparing all pairs of fewer rows takes little time.
+SCREENED = 1024
 
 
 class Rows(Protocol):

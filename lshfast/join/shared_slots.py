@@ -15,9 +15,6 @@ from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast._common.types import UInt32Array as UInt32Array
 from lshfast.kernels import grouping as kernels
 
-# Fewer rows are not screened: comparing all their pairs takes little time.
-SCREENED = 1024
-
 # If more than this share of the rows seem to share enough, none is left out.
 MOST_SHARING = 0.9
 

@@ -14,7 +14,8 @@ from lshfast._engine.clock import Clock
 from lshfast._engine.plan import Plan
 from lshfast._engine.sketching import Sketched, sketched
 from lshfast.join.external.slot_file import SlotFile
-from lshfast.join.shared_slots import SCREENED, UInt32Array
+from lshfast.join.jaccard import SCREENED
+from lshfast.join.shared_slots import UInt32Array
 from lshfast.kernels.text import Texts
 
 # Screen a crowd if at least MOST_HELD of its rows have hashes of slots, and at least MOST_UNLIKE of
