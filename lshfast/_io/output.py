@@ -165,7 +165,8 @@ def check_output(
         If the folder does not exist or is not writable, or `path` is neither a regular file nor a
         named pipe.
     """
-    _check_output(Output.of(path), _locations_of(inputs), overwrite)
+    output = Output.of(path)
+    _check_output(output, _locations_of(inputs, [output]), overwrite)
 
 
 def check_outputs(
@@ -175,7 +176,7 @@ def check_outputs(
 ) -> list[str]:
     """Check several outputs, which must be different; return those that are not None."""
     outputs = [Output.of(path) for path in paths if path is not None]
-    locations = _locations_of(inputs if outputs else ())
+    locations = _locations_of(inputs, outputs)
     for output in outputs:
         _check_output(output, locations, overwrite)
     check_different(outputs)
@@ -208,7 +209,8 @@ def check_file(
     overwrite: bool = False,
 ) -> None:
     """Check that a file or a URL can be written, as `check_output` does, but for any suffix."""
-    _check_file(Output.of(path), _locations_of(inputs), overwrite)
+    output = Output.of(path)
+    _check_file(output, _locations_of(inputs, [output]), overwrite)
 
 
 def _check_file(path: Output, locations: Collection[str], overwrite: bool) -> None:
@@ -232,7 +234,8 @@ def check_place(
         raise ValueError(
             f"{printable(place)}: this output must be a local file, not a URL"
         )
-    _check_no_input(Output.of(place), _locations_of(inputs))
+    output = Output.of(place)
+    _check_no_input(output, _locations_of(inputs, [output]))
     _check_local(place, overwrite)
 
 
@@ -264,8 +267,10 @@ def is_folder(name: str) -> str:
     return f"{name}: the output is a folder; name a file in it"
 
 
-def _locations_of(inputs: Iterable[PathLike]) -> set[str]:
-    """Return the locations of the inputs, which are compared with each output."""
+def _locations_of(inputs: Iterable[PathLike], outputs: Iterable[Output]) -> set[str]:
+    """Return the locations of the inputs, which are compared with outputs that are no streams."""
+    if all(output.is_stream for output in outputs):
+        return set()
     return {location_of(os.fspath(path)) for path in inputs}
 
 
