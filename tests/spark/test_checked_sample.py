@@ -64,10 +64,16 @@ def test_a_sample_tells_about_all_rows(rows, frame):
         estimate = getattr(found, name)
         assert estimate.low <= getattr(expected, name).value <= estimate.high, name
     assert found.candidates == pytest.approx(expected.candidates, rel=0.5)
-    fewer_partitions = lshfast.spark.check(frame.coalesce(1), threshold=0.7, sample=60)
-    assert figures(fewer_partitions) == figures(found)
 
 
+@pytest.mark.weekly
+def test_partitions_do_not_matter(frame):
+    options = {"threshold": 0.7, "sample": 60}
+    found = lshfast.spark.check(frame, **options)
+    assert figures(lshfast.spark.check(frame.coalesce(1), **options)) == figures(found)
+
+
+@pytest.mark.weekly
 def test_all_different_rows_are_a_complete_sample(rows, frame):
     """There are more rows than the sample has, but they are copies."""
     ids, texts = rows
@@ -79,7 +85,7 @@ def test_all_different_rows_are_a_complete_sample(rows, frame):
         assert getattr(found, name) == getattr(expected, name), name
 
 
-@pytest.mark.one_case
+@pytest.mark.weekly
 @pytest.mark.parametrize("texts", [["one two", "ONE two", "three"], [None, "", "?"]])
 def test_few_different_rows(spark, texts):
     frame = spark.createDataFrame(list(enumerate(texts)), "id int, text string")
@@ -99,6 +105,7 @@ def test_few_different_rows(spark, texts):
         ({"sample": 0}, ValueError, "^sample must be"),
         ({"measure": "containment"}, ValueError, "^measure must be 'jaccard'"),
         ({"kind": "set"}, TypeError, "has no option 'kind'"),
+        ({"column": "day"}, TypeError, "has no option 'column'"),
         ({"id": "day"}, ValueError, "^id: there is no column 'day'"),
     ],
     ids=str,

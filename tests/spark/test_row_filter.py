@@ -61,7 +61,7 @@ def test_only_texts_of_components_are_shuffled(no_own_broadcasts, kind):
     frame.unpersist()
 
 
-@pytest.mark.one_case
+@pytest.mark.weekly
 @pytest.mark.parametrize("filter_bytes", [1, 1 << 28])
 def test_a_filter_of_any_size_drops_no_row(spark, filter_bytes):
     """A filter that is too small passes rows that are in no component, which the join drops."""
