@@ -70,12 +70,13 @@ class AgainstTask(WorkerTask):
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         ids_j = self.other_texts.column("id").combine_chunks()
+        texts_of_search = self._texts_of_search()
         for batch in batches:
             ids_i = batch.column("id")
             with naming_text(ids_i):
                 found = find_against(
                     [Texts(batch.column("text"))],
-                    self._texts_of_search(),
+                    texts_of_search,
                     self.plan,
                     Clock(),
                 )

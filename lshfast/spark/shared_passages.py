@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from lshfast._common.extras import optional
 from lshfast._common.run_key import draw_hash_numbers
-from lshfast.kernels.text import Texts
+from lshfast._engine.clock import Clock
+from lshfast.kernels.text import TextError, Texts
 from lshfast.passages.plan import PassagePlan, PassageUnit, make_passage_plan
+from lshfast.passages.run import hold_texts
 from lshfast.spark.api import source_of
 from lshfast.spark.components import components_of_edges
 from lshfast.spark.ids import check_ids
@@ -141,7 +143,9 @@ def passages(
     source = source_of(df, text, id, "first")
     with running(df.sparkSession):
         if against is not None:
-            return _passages_against(source, _other_texts(against, text, id), plan)
+            other_texts = _other_texts(against, text, id)
+            _check_texts(other_texts, plan)
+            return _passages_against(source, other_texts, plan)
         return _passages_within(source, plan, limits or Limits())
 
 
@@ -152,11 +156,30 @@ def _other_texts(against: Any, text: str, id: str) -> Table:
     pa = optional("pyarrow", "spark")
     if isinstance(against, DataFrame):
         return source_of(against, text, id, "first").frame.orderBy("id").toArrow()
+    try:
+        Texts(against)
+    except TypeError as error:
+        raise TypeError(f"against: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"against: {error}") from None
     column = against
     if not isinstance(against, (pa.Array, pa.ChunkedArray)):
-        column = pa.array(list(against))
-    Texts(column)  # raises errors for values that are no texts
+        encoded_texts = [
+            text.encode() if isinstance(text, str) else text for text in against
+        ]
+        column = pa.array(encoded_texts, pa.large_binary())
     return pa.table({"id": pa.array(range(len(column)), pa.int64()), "text": column})
+
+
+def _check_texts(other_texts: Table, plan: PassagePlan) -> None:
+    """Raise ValueError if one of the texts that all workers will hold cannot be used."""
+    try:
+        hold_texts([Texts(other_texts.column("text"))], plan, Clock())
+    except TextError as error:
+        other_id = other_texts.column("id")[error.row].as_py()
+        raise ValueError(
+            f"against: the text with id {other_id!r} {error.reason}"
+        ) from None
 
 
 def _passages_against(

@@ -155,7 +155,14 @@ def test_columns_of_passages(spark):
         ),
         ([(7, b"\xff")], {"against": ["a"]}, ValueError, "^the text with id 7 .*UTF-8"),
         ([(7, b"a")], {"length": 0}, ValueError, "^length must be"),
-        ([(7, b"a")], {"against": [5]}, TypeError, "text"),
+        ([(7, b"a")], {"against": [5]}, TypeError, "^against: "),
+        ([(7, b"a")], {"against": "a text"}, TypeError, "^against: "),
+        (
+            [(7, b"a")],
+            {"against": ["a", b"\xff"]},
+            ValueError,
+            "^against: the text with id 1 .*UTF-8",
+        ),
     ],
     ids=str,
 )
