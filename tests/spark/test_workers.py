@@ -22,7 +22,7 @@ PROGRAM = """
 import sys
 from pyspark.sql import SparkSession
 import lshfast.spark
-import lshfast.spark.run as run
+import lshfast.spark.session as session_module
 
 master, look = sys.argv[1:]
 spark = (
@@ -37,7 +37,7 @@ spark = (
     .getOrCreate()
 )
 if look == "tasks":  # as if the worker had come after the first look
-    run.check_workers = lambda session: None
+    session_module.check_workers = lambda session: None
 pages = spark.createDataFrame([(1, "one two three"), (2, "One, two, three!"), (3, "four")], ["id", "text"])
 try:
     result = lshfast.spark.dedup(pages)
@@ -133,7 +133,7 @@ def test_workers_are_refused_in_one_line(tmp_path, without, name):
     assert look == "tasks" or "Traceback" not in log
 
 
-ENTRIES = ["passages", "check", "dedup", "pairs"]
+ENTRIES = ["passages", "check", "dedup", "pairs", "dedup_records"]
 
 
 @pytest.fixture
