@@ -36,8 +36,9 @@ def _store_of_url(url: str, mode: Mode, verify: bool) -> LockedStore:
     return store
 
 
-def is_remote(place: str) -> bool:
+def is_remote(path: str | os.PathLike[str]) -> bool:
     """Return whether a place is a URL, and no path."""
+    place = os.fsdecode(path)
     if "://" not in place:
         return False
     # The readers of inputs take 100 ms to import.

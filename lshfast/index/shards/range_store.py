@@ -10,6 +10,8 @@ import numpy as np
 
 from lshfast._common.checks import check_int
 from lshfast._common.container import named_format
+from lshfast._common.threads import ordered_map
+from lshfast._common.types import UInt64Array
 from lshfast._common.visible import printable
 from lshfast._io.sources import opened_url, remote_errors
 from lshfast.index.keys import Column, kind_of
@@ -23,6 +25,7 @@ from lshfast.index.shards.folder import (
 )
 from lshfast.index.shards.range_tables import range_segment
 from lshfast.index.shards.store import check_parameters, missing_shard
+from lshfast.index.stores.base import Store
 from lshfast.index.stores.file import FileStore, check_kind
 from lshfast.index.stores.file_format import Directory
 from lshfast.index.stores.file_sections import (
@@ -33,10 +36,13 @@ from lshfast.index.stores.file_sections import (
 )
 from lshfast.index.stores.memory import LockedStore
 from lshfast.index.stores.segment import Segment
-from lshfast.index.stores.segments import Segments
-from lshfast.index.stores.values import CodesRequest, Neighbors, SearchRequest
+from lshfast.index.stores.segments import Segments, joined_segments
+from lshfast.index.stores.values import CodesRequest, Found, Neighbors, SearchRequest
 
 CACHE_BYTES = 1 << 28
+
+# Segments that are searched at the same time; most of that time, the blocks are waited for.
+MOST_WAITS = 8
 
 _ONLY_READ = "is only read: change the index on a disk, and copy it there"
 
@@ -171,6 +177,35 @@ class RangeStore(LockedStore):
             if header is None:
                 header = newest_header(file.read(0, min(FIRST_SECTION, file.nbytes)))
             return read_directory(unpack_header(header), file.nbytes, file.read)
+
+    # ---- queries ----
+
+    def query(
+        self,
+        signatures: UInt64Array,
+        *,
+        least: int | None,
+        threads: int,
+        most: int | None = None,
+    ) -> Found:
+        """Find the candidates of each query; several segments are searched at the same time."""
+
+        def answer(segment: Segment) -> Found:
+            return Segments(self.parameters, [segment]).query(
+                signatures, least, 1, most
+            )
+
+        with self.gate.reading():
+            segments = self.segments.all
+            if len(segments) <= 1:
+                return self.segments.query(signatures, least, threads, most)
+            waits = min(len(segments), MOST_WAITS)
+            return joined_segments(list(ordered_map(answer, segments, waits)))
+
+    def query_one(
+        self, signature: UInt64Array, least: int | None
+    ) -> tuple[list[Any], list[int] | None]:
+        return Store.query_one(self, signature, least)
 
     # ---- what is refused ----
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from lshfast._common.errors import FormatError
 from lshfast._common.types import Int64Array, UInt8Array, UInt32Array, UInt64Array
-from lshfast.index.keys import Column, kind_of, listed, lists_of, offsets_of
+from lshfast.index.keys import Column, kind_of, listed, lists_of, offsets_of, take
 from lshfast.index.shards.blocks import BLOCK_BYTES, RemoteBytes
 from lshfast.index.stores.file_format import (
     DTYPES,
@@ -110,17 +110,20 @@ class RangeTables:
         return out
 
     def names_of(self, rows: Int64Array) -> Column:
+        # A row may be an answer to many queries.
+        distinct_rows, places = np.unique(rows, return_inverse=True)
         with self._errors():
-            if self._kind == "int":
-                return self._values("integers", rows, 1)[:, 0]
-            starts = self._values("starts", rows, 1)[:, 0]
-            lengths = self._values("lengths", rows, 1)[:, 0].astype(np.int64)
-            is_inside = (starts >= 0) & (
-                starts <= self._sections["bytes"].nbytes - lengths
-            )
-            if not is_inside.all():
-                raise FormatError("bytes: a key is not inside the section")
-            return self._texts(starts, lengths)
+            return take(self._names_of(distinct_rows), places)
+
+    def _names_of(self, rows: Int64Array) -> Column:
+        if self._kind == "int":
+            return self._values("integers", rows, 1)[:, 0]
+        starts = self._values("starts", rows, 1)[:, 0]
+        lengths = self._values("lengths", rows, 1)[:, 0].astype(np.int64)
+        ends = self._sections["bytes"].nbytes - lengths
+        if ((starts < 0) | (starts > ends)).any():
+            raise FormatError("bytes: a key is not inside the section")
+        return self._texts(starts, lengths)
 
     def _texts(self, starts: Int64Array, lengths: Int64Array) -> list[str]:
         """Return the keys in the section of bytes; those of about one length are read together."""

@@ -487,15 +487,35 @@ def _joined(
             *(each[: len(rows)] for _, rows, each in answers if each is not None),
         ]
     )
-    if len(answers) == 1:
-        return answers[0][0], keys, values
-    counts = [np.zeros(m, np.int64), *(np.diff(offsets) for offsets, _, _ in answers)]
-    offsets = offsets_of(np.sum(counts, axis=0))
+    return _by_query(m, [offsets for offsets, _, _ in answers], keys, values)
+
+
+def joined_segments(answers: list[Found]) -> Found:
+    """Return the answers of several segments, at least one, to all of the queries."""
+    keys = concatenate([answer.keys for answer in answers])
+    no_values = np.empty(0, np.int64)
+    values = np.concatenate(
+        [no_values if each.agreements is None else each.agreements for each in answers]
+    )
+    offsets = [answer.offsets for answer in answers]
+    all_offsets, keys, values = _by_query(len(offsets[0]) - 1, offsets, keys, values)
+    has_values = answers[0].agreements is not None
+    return Found(all_offsets, keys, values if has_values else None)
+
+
+def _by_query(
+    m: int, offsets: list[Int64Array], keys: Column, values: npt.NDArray[Any]
+) -> tuple[Int64Array, Column, npt.NDArray[Any]]:
+    """Return answers of segments, one after the other, in the order of the m queries."""
+    if len(offsets) == 1:
+        return offsets[0], keys, values
+    counts = [np.zeros(m, np.int64), *map(np.diff, offsets)]
+    all_offsets = offsets_of(np.sum(counts, axis=0))
     query = np.concatenate(
         [np.repeat(np.arange(m, dtype=np.int64), count) for count in counts]
     )
     order = np.argsort(query, kind="stable")
-    return offsets, take(keys, order), values[order] if len(values) else values
+    return all_offsets, take(keys, order), values[order] if len(values) else values
 
 
 def names_in(segments: list[Segment], rows: Int64Array) -> Column:
