@@ -23,8 +23,8 @@ BLOCK_BYTES = 1 << 12
 # time than a further request.
 MOST_GAP = 16
 
-# Blocks of one answer: 64 MB.
-MOST_BLOCKS = 1 << 14
+# Blocks that are put together at a time: 16 MB.
+MOST_BLOCKS = 1 << 12
 
 # A file, by its number, and the block in it.
 BlockKey: TypeAlias = tuple[int, int]

@@ -62,7 +62,8 @@ class RangeStore(LockedStore):
     mode : {"r", "c"}, default "r"
         With "c", entries can be inserted and removed in memory, and be saved to a file.
     cache_bytes : int, default 2**28
-        The most bytes of blocks that are kept in memory.
+        The most bytes of blocks that are kept in memory. A search needs up to 150 MB more, and the
+        memory of its answers.
 
     Attributes
     ----------

@@ -36,6 +36,9 @@ from lshfast.sketch.minhash import EMPTY
 # Entries that are read at a time from the home bucket of a tag on; most tags end in the first 16.
 WINDOW_ENTRIES = 16
 
+# Slots of a block of the pool that are read at a time.
+POOL_SLOTS = 16
+
 # Queries that are searched together.
 PIECE_QUERIES = 1 << 10
 
@@ -156,25 +159,18 @@ class RangeTables:
 
     def find(self, names: Column) -> Int64Array:
         """Return the row of each name, or -1 if it has none."""
-        rows = np.full(len(names), -1, np.int64)
         if not len(names) or not self.limit:
-            return rows
+            return np.full(len(names), -1, np.int64)
         scratch = BandTables(1, 1, 1, kind_of(names))
-        tags = scratch.tags_of(scratch.admit(names)[0])
-        table = np.full(len(names), self._parameters.bands, np.int64)
+        tags = np.unique(scratch.tags_of(scratch.admit(names)[0]))
+        tables = np.full(len(tags), self._parameters.bands, np.int64)
         with self._errors():
-            places, candidates = self._rows_under(table, tags)
-            is_present = self._deleted[candidates] == 0
-            places = places[is_present]
-            candidates = candidates[is_present]
-            stored_names = listed(self.names_of(candidates))
-        given_names = listed(names)
-        for place, row, name in zip(
-            places.tolist(), candidates.tolist(), stored_names, strict=True
-        ):
-            if given_names[place] == name:
-                rows[place] = row
-        return rows
+            candidates = self._rows_under(tables, tags)
+        candidates = candidates[self._deleted[candidates] == 0]
+        stored_names = listed(self.names_of(candidates))
+        row_of_name = dict(zip(stored_names, candidates.tolist(), strict=True))
+        rows = (row_of_name.get(name, -1) for name in listed(names))
+        return np.fromiter(rows, np.int64, len(names))
 
     # ---- queries ----
 
@@ -218,7 +214,7 @@ class RangeTables:
         tags = keys[queries, bands] >> _HALF
         # Many queries may have the same bucket.
         buckets = np.unique(bands.astype(np.uint64) << _HALF | tags)
-        _, candidates = self._rows_under(
+        candidates = self._rows_under(
             (buckets >> _HALF).astype(np.int64), buckets.astype(np.uint32)
         )
         candidates = np.unique(candidates)
@@ -267,25 +263,17 @@ class RangeTables:
 
     # ---- tables ----
 
-    def _rows_under(
-        self, tables: Int64Array, tags: UInt32Array
-    ) -> tuple[Int64Array, Int64Array]:
-        """Return the rows under tags of some tables: (places of the tags, rows)."""
+    def _rows_under(self, tables: Int64Array, tags: UInt32Array) -> Int64Array:
+        """Return the rows under different tags of some tables."""
         entries = self._entries_of(tables, tags)
-        places = np.flatnonzero(entries != EMPTY)
-        entries = entries[places]
+        entries = entries[entries != EMPTY]
         is_several = (entries & _SEVERAL) != 0
         rows = (entries[~is_several] & _ROW_BITS).astype(np.int64)
-        block_places, block_rows = self._rows_of_blocks(
-            (entries[is_several] & _ROW_BITS).astype(np.int64)
-        )
-        all_rows = np.concatenate([rows, block_rows])
+        units = (entries[is_several] & _ROW_BITS).astype(np.int64)
+        all_rows = np.concatenate([rows, self._rows_of_blocks(units)])
         if (all_rows >= self.limit).any():
             raise FormatError(f"tables: a row is not below {self.limit}")
-        row_places = np.concatenate(
-            [places[~is_several], places[is_several][block_places]]
-        )
-        return row_places, all_rows
+        return all_rows
 
     def _entries_of(self, tables: Int64Array, tags: UInt32Array) -> UInt64Array:
         """Return the entry of each tag in its table, or EMPTY if it has none."""
@@ -318,28 +306,33 @@ class RangeTables:
             waiting = waiting[~is_found]
         return entries
 
-    def _rows_of_blocks(self, units: Int64Array) -> tuple[Int64Array, Int64Array]:
-        """Return the rows of blocks of the pool: (places of the blocks, rows)."""
+    def _rows_of_blocks(self, units: Int64Array) -> Int64Array:
+        """Return the rows of different blocks of the pool."""
         if not len(units):
-            return units, units
+            return units
         words = self._sections["pool"].nbytes // 4
         firsts = 4 * units
         self._check_pool(firsts + 2)
         slots = self._values("pool", firsts + 1, 1)[:, 0].astype(np.int64)
         self._check_pool(firsts + 2 + slots)
+        # Otherwise, a small file could require any amount of memory.
+        if int(slots.sum()) > words:
+            raise FormatError("pool: blocks overlap")
         # Slots are read in windows of equal width; those behind a block are left out.
-        places = np.repeat(np.arange(len(units), dtype=np.int64), -(-slots // 16))
+        window_counts = -(-slots // POOL_SLOTS)
+        places = np.repeat(np.arange(len(units), dtype=np.int64), window_counts)
         ranks = np.arange(len(places), dtype=np.int64)
-        ranks -= np.repeat(offsets_of(-(-slots // 16))[:-1], -(-slots // 16))
-        starts = firsts[places] + 2 + 16 * ranks
+        ranks -= np.repeat(offsets_of(window_counts)[:-1], window_counts)
+        starts = firsts[places] + 2 + POOL_SLOTS * ranks
         ends = firsts[places] + 2 + slots[places]
-        width = min(16, words)
+        width = min(POOL_SLOTS, words)
         window_starts = np.minimum(starts, words - width)
         windows = self._values("pool", window_starts, width)
         numbers = window_starts[:, np.newaxis] + np.arange(width)
         is_slot = (numbers >= starts[:, np.newaxis]) & (numbers < ends[:, np.newaxis])
         is_slot &= windows != _NO_ROW
-        return places[is_slot.nonzero()[0]], windows[is_slot].astype(np.int64)
+        rows: Int64Array = windows[is_slot].astype(np.int64)
+        return rows
 
     def _check_pool(self, ends: Int64Array) -> None:
         if (ends > self._sections["pool"].nbytes // 4).any():
