@@ -72,7 +72,7 @@ OF_TASKS = {
         daily_option(
             "shards",
             None,
-            "Portions of whole input files; default: a gigabyte each.",
+            "Portions of the input files; default: a gigabyte each.",
             int,
         ),
         daily_option(

@@ -16,6 +16,7 @@ Files:
 - advice.py, contents.py: what to try if a file cannot be read; what a file contains.
 - row_types.py: whether the output can hold a row of JSONL.
 - stored_texts.py: texts that are read again in a file.
+- file_parts.py: parts of a file that are read by themselves.
 - string_file.py: ids, order values and rejected rows in files.
 - whole_tables.py, hash_lists.py: all columns of some inputs; lists of hashes of images.
 - notes.py: delimiters, files left out and lines of texts, for the account of a run.

@@ -16,9 +16,10 @@ Files
 -----
 - `api` has the public functions; `planning` makes a plan, `stage_plan` is it, `stages_status` says
   what is done.
-- The stages in order (`task_order`): `counting`, `sketching`, `joining`, `collecting`, `verifying`
-  and `applying`; `ordering`, `value_counts`, `pairing` and `page_notes` carry order values, values
-  of a column, pairs and notes for the `page` through them.
+- The stages in order (`task_order`): `counting`, `sketching`, `joining`, `grouping` with
+  `row_parts`, `collecting`, `verifying` and `applying`; `ordering` with `string_ranks`,
+  `value_counts`, `pairing` and `page_notes` carry order values, values of a column, pairs and notes
+  for the `page` through them.
 - `task_files` and `task_reader` are the files of a task, `stage_index` those of a stage.
 - `execution` runs all tasks: in a `worker` process, on `slurm`, Ray or Dask.
 """

@@ -83,9 +83,10 @@ def plan(
         of the inputs, and are JSON Lines if these have several. The other folders are named in the
         same way.
     shards : int, optional
-        The number of portions of the inputs, in 1..2**20. A shard has whole files, so there are at
-        most as many shards as files. By default a shard has about a gigabyte, or more, so that
-        there are at most 4,096.
+        The number of portions of the inputs, in 1..2**20. A shard has whole files, or a part of a
+        large one: of JSON Lines or one text a line in UTF-8 that are not compressed, or of Parquet.
+        If no file can be divided, there are at most as many shards as files. By default a shard has
+        about a gigabyte, or more, so that there are at most 4,096.
     tasks : int, optional
         The number of tasks of the stages join and verify, in 1..2**20. By default the number of
         shards.

@@ -2,8 +2,8 @@
 
 Files:
 
-- run_file.py, sorted_runs.py, bucket_runs.py: files of sorted records; their merge; the records of
-  all bands.
+- records.py, run_file.py, sorted_runs.py, bucket_runs.py: the order of records; files of sorted
+  ones; their merge; the records of all bands. record_spool.py: records in the order of adding.
 - external_join.py: the candidates.
 - components.py, contraction.py: connected components, by a union-find or by contraction on disk.
 - summed_file.py, slot_file.py: a file with checksums; slots of rows in crowds.
