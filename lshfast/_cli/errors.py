@@ -179,6 +179,13 @@ def usage_message(error: Any) -> str:
         instead = INSTEAD.get((context.command.name, option))
         if instead:
             return f"{option} is not an option of lshfast {context.command.name}: {instead}"
+        if context.command_path.endswith("stage plan"):
+            from lshfast._engine.options.declared import OPTIONS
+            from lshfast._engine.options.rules import refusal
+
+            name = option.lstrip("-").replace("-", "_")
+            if name in OPTIONS and OPTIONS[name].without.get("stages"):
+                return f"{option}{refusal('stages', name).removeprefix(name)}"
     if option is None:
         text = error.format_message()
     else:
@@ -318,7 +325,7 @@ def resume_advice(work: str | None) -> Iterator[None]:
         )
         with suppress(OSError):
             if work is not None and any(
-                name.endswith(".npz") for name in os.listdir(work)
+                name.endswith(".data") for name in os.listdir(work)
             ):
                 say(
                     f"lshfast: {printable(work)} holds what is done; the same command with "

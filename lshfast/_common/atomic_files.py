@@ -21,7 +21,7 @@ from lshfast._common.visible import printable
 
 @contextmanager
 def atomic_file(
-    path: str | os.PathLike[str], overwrite: bool = False
+    path: str | os.PathLike[str], overwrite: bool = False, private: bool = False
 ) -> Iterator[BinaryIO]:
     """Open a file that gets its name, complete, when the block ends.
 
@@ -31,10 +31,12 @@ def atomic_file(
     Parameters
     ----------
     path : path
-        The final name. A symbolic link is followed.
+        The final name. A symbolic link is followed, unless the file is private.
     overwrite : bool
         Whether a file of that name is replaced. The new file gets its permissions, and its owner
         and group where the process may set them.
+    private : bool
+        Whether only the owner may read the file, and a symbolic link of that name is replaced.
 
     Yields
     ------
@@ -52,11 +54,11 @@ def atomic_file(
         the new file is in place, and a power failure may bring back the old one.
     """
     name = printable(os.fspath(path))
-    real = os.path.realpath(path)
-    if overwrite:
+    real = os.path.abspath(path) if private else os.path.realpath(path)
+    if overwrite and not private:
         _check_replaceable(real, name)
     _remove_abandoned(real)
-    hidden = _HiddenFile(real, overwrite, name)
+    hidden = _HiddenFile(real, overwrite, name, private)
     waiting = _waiting.get()
     queued = False
     try:
@@ -67,7 +69,7 @@ def atomic_file(
             yield stream
             stream.flush()
             with naming(name):
-                if overwrite:
+                if overwrite and not private:
                     _copy_permissions(real, hidden.raw.fileno())
                 os.fsync(hidden.raw.fileno())
         finally:
@@ -162,16 +164,19 @@ class _HiddenFile:
     raw: _NamedFile
     _lock: int | None = None
 
-    def __init__(self, real: str, overwrite: bool, name: str) -> None:
+    def __init__(
+        self, real: str, overwrite: bool, name: str, private: bool = False
+    ) -> None:
         self._real = real
+        self._private = private
         self._overwrite = overwrite
         self._name = name
         self._hidden: str | None = None
 
     def create(self) -> None:
         """Create the file."""
-        # It may be less readable than the umask says.
-        private = self._overwrite and os.path.exists(self._real)
+        # A file that replaces another may be less readable than the umask says.
+        private = self._private or (self._overwrite and os.path.exists(self._real))
         while True:
             self._hidden = f"{_hidden_prefix(self._real)}{os.urandom(8).hex()}.part"
             self.raw = _NamedFile(self._hidden, self._name, 0o600 if private else 0o666)

@@ -350,7 +350,8 @@ def check_bands_only(plan: AnyPlan, driver: Driver, command: str = "dedup") -> N
         if plan.measure == "containment"
         else ""
     )
-    refusal = f"{default}exact is not an option of {name_of_driver}: {OPTIONS['exact'].without}"
+    reason = OPTIONS["exact"].without[driver]
+    refusal = f"{default}exact is not an option of {name_of_driver}: {reason}"
     raise ValueError(
         f"{refusal}. Run {ONE_MACHINE} instead, or give exact=False (--no-exact): bands find the "
         f"pairs{missed}"

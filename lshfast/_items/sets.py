@@ -36,6 +36,11 @@ class SetReader:
     def __init__(self) -> None:
         self._kind: type | None = None
 
+    @property
+    def elements(self) -> str | None:
+        """The name of the type of the elements that were read: "str" or "int"."""
+        return None if self._kind is None else self._kind.__name__
+
     def read(self, column: Any) -> tuple[Texts, dict[int, str]]:
         """Return the sets of a column, and the reasons of its bad rows, which are empty sets."""
         (offsets, elements), bad = read_sets(column, self._kind)

@@ -18,9 +18,9 @@ Files
   what is done.
 - The stages in order (`task_order`): `counting`, `sketching`, `joining`, `grouping` with
   `row_parts`, `collecting`, `verifying` and `applying`; `ordering` with `string_ranks`,
-  `value_counts`, `pairing` and `page_notes` carry order values, values of a column, pairs and notes
-  for the `page` through them.
-- `task_files` and `task_reader` are the files of a task, `stage_index` those of a stage.
+  `value_counts`, `earlier`, `pairing` and `page_notes` carry order values, values of a column, rows
+  similar to entries of an index, pairs and notes for the `page` through them. `task_keys` packs the
+  keys of rows.
 - `execution` runs all tasks: in a `worker` process, on `slurm`, Ray or Dask.
 """
 

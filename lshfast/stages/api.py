@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_args
 
 from lshfast._common.checks import check_bytes, check_int
 from lshfast._common.progress import Progress
 from lshfast._engine.account.report import Summary
+from lshfast._engine.indexes.run_indexes import OF_INDEX, plan_of_items
 from lshfast._engine.inputs import Inputs
+from lshfast._engine.kinds import item_kind
 from lshfast._engine.options.declared import OPTIONS
-from lshfast._engine.options.rules import TAKES, options_of, takes_options
+from lshfast._engine.options.rules import options_of, takes_options
 from lshfast._engine.pages.run_pages import PageOutput
 from lshfast._engine.pairs.listed import check_listing
-from lshfast._engine.plan import Grouping, check_bands_only, make_plan
+from lshfast._engine.plan import Grouping, Plan, check_bands_only
 from lshfast.join.jaccard import PairMeasure
 from lshfast.shingling import Unit
 from lshfast.stages.execution import ExecutorName, executor_of, run_plan
@@ -34,9 +36,6 @@ FilePath: TypeAlias = str | os.PathLike[str]
 DEFAULT_MEMORY = 2 << 30
 MOST_RETRIES = 100
 EXECUTORS: tuple[ExecutorName, ...] = get_args(ExecutorName)
-
-# The options of a plan that the tasks take.
-OF_PLAN = [name for name in TAKES["stages.plan"].names if OPTIONS[name].group == "plan"]
 
 
 @takes_options("stages.plan")
@@ -115,6 +114,10 @@ def plan(
     exact : bool, optional
         The tasks have no exact join. So True is an error, and measure="containment" needs False:
         bands then find the pairs, and miss most pairs of very different lengths.
+    against : path, optional
+        An index of earlier rows, which every task of sketch opens: as for `lshfast.dedup_files`.
+        It must stay as it is until these are done. Options that it stores, and that are not the
+        defaults here, must be as in the index.
     by, max_removed : optional
         As for `lshfast.dedup_files`. If too many rows would be removed, the tasks of the stage
         apply raise `TooManyRemovedError`, and write nothing; `pairs` have been written by then.
@@ -159,11 +162,19 @@ def plan(
     record = options_of("stages.plan", locals(), options)
     if record.top is not None or record.most is not None:
         check_listing(pairs)
-    engine = make_plan(**record.picked(OF_PLAN))
-    check_bands_only(engine, "stages")
     paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
+    source = Inputs.of([os.fspath(path) for path in paths], record)
+    # The signature has values where other functions have None: they are not those of the user.
+    given = [name for name in OF_INDEX if record[name] != OPTIONS[name].default]
+    engine = cast(Plan, plan_of_items(source, record, given))
+    if not item_kind(engine.kind).in_parts:
+        raise ValueError(
+            f"a run in stages is for texts and sets, and {record.column!r} has items of kind "
+            f"{engine.kind}"
+        )
+    check_bands_only(engine, "stages")
     make_stage_plan(
-        Inputs.of([os.fspath(path) for path in paths], record),
+        source,
         os.fspath(work),
         os.fspath(output),
         engine,
@@ -178,6 +189,7 @@ def plan(
         removed=_path(removed),
         rejected=_path(rejected),
         max_removed=record.max_removed,
+        against=_path(record.against),
     )
 
 

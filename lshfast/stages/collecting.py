@@ -10,12 +10,14 @@ from lshfast._common.types import Int64Array
 from lshfast._engine.account.short_texts import LONG_BYTES, lengths_of_sample
 from lshfast._engine.inputs import faults_of, texts_again
 from lshfast._engine.parts.spool import SpooledTexts
+from lshfast._engine.parts.task_files import RANGE_BYTES, figures_of, writing
+from lshfast._engine.parts.task_reader import Arrays, TaskFile
 from lshfast._io import Corpus
 from lshfast.kernels.text import Texts
+from lshfast.stages.earlier import divide_earlier
 from lshfast.stages.sketching import restored_corpus, rows_of_sketch
 from lshfast.stages.stage_plan import StagePlan
-from lshfast.stages.task_files import RANGE_BYTES, figures_of, writing
-from lshfast.stages.task_reader import Arrays, TaskFile
+from lshfast.stages.task_keys import key_columns
 from lshfast.stages.value_counts import codes_of_rows
 
 # The length of a text that is not read.
@@ -39,7 +41,7 @@ def collect(plan: StagePlan, shard: int) -> None:
         order = np.argsort(part_rows["parts"], kind="stable")
         lengths = np.where(part_rows["read"] != 0, nbytes[rows], NO_TEXT)
         for places in _portions(part_rows["parts"], order, lengths):
-            keys = [str(corpus.key(row)).encode() for row in rows[places].tolist()]
+            keys = key_columns([corpus.key(row) for row in rows[places].tolist()])
             compared = np.searchsorted(
                 rows_to_read, rows[places][lengths[places] != NO_TEXT]
             )
@@ -52,10 +54,10 @@ def collect(plan: StagePlan, shard: int) -> None:
                     places if len(part_rows["ranks"]) else places[:0]
                 ],
                 lengths=lengths[places],
-                key_lengths=np.array([len(key) for key in keys], np.int64),
-                keys=np.frombuffer(b"".join(keys), np.uint8),
                 texts=np.frombuffer(texts.take(compared).packed(), np.uint8),
+                **keys,
             )
+        divide_earlier(writer, plan, shard, first_row, overall["bounds"][-1])
         measured = lengths_of_sample(
             sampled, nbytes[sampled], texts.take(np.searchsorted(rows_to_read, short))
         )

@@ -21,11 +21,11 @@ from lshfast._engine.common_shingles import (
     summed,
 )
 from lshfast._engine.inputs import faults_of, text_batches
+from lshfast._engine.parts.task_files import figures_of, writing
+from lshfast._engine.parts.task_reader import TaskFile
 from lshfast._engine.plan import Plan
 from lshfast.shingling import CommonShingles
 from lshfast.stages.stage_plan import StagePlan
-from lshfast.stages.task_files import figures_of, writing
-from lshfast.stages.task_reader import TaskFile
 
 
 def count(plan: StagePlan, shard: int) -> None:

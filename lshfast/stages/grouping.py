@@ -15,6 +15,13 @@ import numpy as np
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast._engine.account.short_texts import sample_for
 from lshfast._engine.budget import obtainable
+from lshfast._engine.parts.task_files import (
+    RANGE_BYTES,
+    TaskWriter,
+    figures_of,
+    writing,
+)
+from lshfast._engine.parts.task_reader import TaskFile
 from lshfast._io import DataError
 from lshfast._io.advice import option_for
 from lshfast._io.files import kind_of
@@ -30,13 +37,12 @@ from lshfast.stages.row_parts import (
 )
 from lshfast.stages.sketching import (
     OF_CORPUS,
+    check_elements,
     restored_corpus,
     rows_of_sketch,
     sorted_runs,
 )
 from lshfast.stages.stage_plan import ROW_BITS, StagePlan
-from lshfast.stages.task_files import RANGE_BYTES, TaskWriter, figures_of, writing
-from lshfast.stages.task_reader import TaskFile
 from lshfast.stages.value_counts import add_totals
 
 # Rows of a range: 41 bytes each.
@@ -56,6 +62,7 @@ def group(plan: StagePlan, task: int) -> None:
             [[0], np.cumsum([shard["rows"] for shard in of_shards], dtype=np.int64)]
         )
         id_type = _checked_ids(plan, first_row, [shard["ids"] for shard in of_shards])
+        check_elements(plan, [shard["elements"] for shard in of_shards])
         kinds = [shard["orders"] for shard in of_shards]
         check_kinds(plan, kinds)
         labels = RecordSpool(os.path.join(folder, "labels"), 2)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from lshfast._common.types import UInt64Array
+from lshfast._engine.parts.task_files import writing
+from lshfast._engine.parts.task_reader import TaskFile
 from lshfast.join.external.components import links, spanning_links
 from lshfast.stages.sketching import key_bounds, sorted_runs
 from lshfast.stages.stage_plan import ROW_BITS, StagePlan
-from lshfast.stages.task_files import writing
-from lshfast.stages.task_reader import TaskFile
 
 
 def join(plan: StagePlan, task: int) -> None:

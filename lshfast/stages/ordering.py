@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from lshfast._common.rows import parts_of_rows
 from lshfast._common.types import Int64Array, UInt64Array
+from lshfast._engine.parts.task_reader import TaskFile
 from lshfast._io.keys import clashing_order
 from lshfast.join.external.record_spool import RecordReader, RecordSpool
 from lshfast.stages.sketching import OF_ORDERS, restored_corpus
 from lshfast.stages.stage_plan import StagePlan
 from lshfast.stages.string_ranks import Strings, ranked_strings
-from lshfast.stages.task_reader import TaskFile
 
 # Bytes of strings that are checked at a time.
 DECODED_BYTES = 1 << 20

@@ -20,23 +20,23 @@ from lshfast._engine.pages.evidence import (
     ExamplePair,
     InputRows,
     columns_of,
+    compared_spans,
     of_large_group,
     spread,
 )
-from lshfast._engine.pages.rows import texts_by_row
+from lshfast._engine.pages.rows import texts_by_row, values_by_row
 from lshfast._engine.pages.run_pages import (
     PageOutput,
     check_page_output,
     named,
     refusal_of,
 )
-from lshfast._io.pages.differences import compare
+from lshfast._engine.parts.task_files import figures_of
 from lshfast._io.pages.page import write_page
 from lshfast.stages.page_notes import removed_of_files
 from lshfast.stages.sketching import restored_corpus
 from lshfast.stages.stage_plan import StagePlan
 from lshfast.stages.stages_status import status_of
-from lshfast.stages.task_files import figures_of
 from lshfast.stages.value_counts import check_plan
 
 
@@ -133,7 +133,9 @@ def _evidence(
         )
         for pair in pairs
         for row in pair[:2]
+        if row >= 0
     }
+    entries = {row: key for note in notes for row, key in note["entries"]}
     keys, texts = _rows(plan, shown_rows, {first for _, first, _ in groups}, shown)
     pairs_by_reason = {
         LEAST_SIMILAR[True]: least,
@@ -145,8 +147,10 @@ def _evidence(
     }
 
     def example(pair: Compared) -> ExamplePair:
-        spans = compare(texts[pair.row], texts[pair.other]) if shown else ([], [])
-        return ExamplePair(keys[pair.row], keys[pair.other], pair.similarity, *spans)
+        spans = compared_spans(pair, texts) if shown else ([], [])
+        is_entry = pair.other < 0
+        kept_key = entries[pair.row] if is_entry else keys[pair.other]
+        return ExamplePair(keys[pair.row], kept_key, pair.similarity, *spans)
 
     sizes: Counter[int] = Counter()
     for note in notes:
@@ -182,8 +186,9 @@ def _rows(
                     ),
                     np.int64,
                 )
-                texts |= {
-                    row + first: text
-                    for row, text in texts_by_row(corpus, rows).items()
-                }
+                if plan.engine.kind == "text":
+                    texts_of_rows = texts_by_row(corpus, rows)
+                else:
+                    texts_of_rows = values_by_row(corpus, corpus.layout.column, rows)
+                texts |= {row + first: text for row, text in texts_of_rows.items()}
     return keys, texts

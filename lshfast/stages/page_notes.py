@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,37 +16,49 @@ from lshfast._engine.pages.evidence import (
     counts_of,
     places_in_group,
 )
+from lshfast._engine.parts.task_files import TaskWriter
+from lshfast._engine.parts.task_reader import TaskFile
 from lshfast.stages.stage_plan import StagePlan
-from lshfast.stages.task_files import TaskWriter
-from lshfast.stages.task_reader import TaskFile
 
 
 def noted(
-    rows: Int64Array, kept_rows: Int64Array, similarity: Float64Array
+    rows: Int64Array,
+    kept_rows: Int64Array,
+    similarity: Float64Array,
+    keys: Sequence[str | int],
 ) -> dict[str, Any]:
     """Return what a verify task notes of its removed rows and of its groups, as values of JSON.
 
     Parameters
     ----------
-    rows, kept : ndarray of int64, shape (m,)
-        The removed rows, in any order, and the rows that are kept instead.
+    rows, kept_rows : ndarray of int64, shape (m,)
+        The removed rows, in any order, and the rows that are kept instead; negative numbers stand
+        for entries of an index.
     similarity : ndarray of float64, shape (m,)
+    keys : sequence of str or int
+        The keys of what is kept instead.
 
     Returns
     -------
     dict
         - similarities: as in `Evidence`;
         - group_sizes: [size, groups of this size], ascending;
-        - least, whole_range: [row, kept row, similarity] of rows for examples;
+        - least, whole_range: [row, kept row, similarity] of rows for examples; the kept row is -1
+          for an entry of an index;
+        - entries: [row, key of the entry] of these examples;
         - largest: [size, first row, rows as in least] of the largest groups of three or more rows.
     """
+
+    entries: list[tuple[int, str]] = []
 
     def pairs(places: Int64Array) -> list[tuple[int, int, float]]:
         columns = (
             rows[places].tolist(),
-            kept_rows[places].tolist(),
+            np.maximum(kept_rows[places], -1).tolist(),
             similarity[places].tolist(),
         )
+        of_entries = places[kept_rows[places] < 0].tolist()
+        entries.extend((int(rows[place]), str(keys[place])) for place in of_entries)
         return list(zip(*columns, strict=True))
 
     order = np.lexsort((rows, similarity))
@@ -58,22 +71,26 @@ def noted(
     keepers, starts, removed = np.unique(
         kept_rows[order], return_index=True, return_counts=True
     )
-    first = np.minimum(keepers, rows[order[starts]])
-    largest = np.lexsort((first, -removed))[:LARGE_GROUPS]
-    return {
+    first_removed = rows[order[starts]]
+    is_entry = keepers < 0
+    first = np.where(is_entry, first_removed, np.minimum(keepers, first_removed))
+    sizes = removed + ~is_entry
+    largest = np.lexsort((first, -sizes))[:LARGE_GROUPS]
+    notes = {
         "similarities": counts_of(similarity).tolist(),
-        "group_sizes": sorted(Counter((removed + 1).tolist()).items()),
+        "group_sizes": sorted(Counter(sizes[sizes > 1].tolist()).items()),
         "least": pairs(least),
         "whole_range": pairs(whole_range),
         "largest": [
             (
-                int(removed[group]) + 1,
+                int(sizes[group]),
                 int(first[group]),
                 pairs(order[starts[group] + places_in_group(removed[group])]),
             )
-            for group in largest[removed[largest] > 1].tolist()
+            for group in largest[sizes[largest] > 2].tolist()
         ],
     }
+    return notes | {"entries": entries}
 
 
 def add_removed_of_files(

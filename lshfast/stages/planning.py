@@ -8,16 +8,18 @@ from collections.abc import Sequence
 from contextlib import suppress
 from heapq import heapify, heapreplace
 from itertools import pairwise
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
 from lshfast._common.private_files import make_folder
 from lshfast._common.run_key import draw_hash_numbers
 from lshfast._common.visible import printable
-from lshfast._engine.account.display import SIMILARITY_NAMES
 from lshfast._engine.account.guard import check_max_removed
+from lshfast._engine.indexes.plan_of_index import check_indexed
+from lshfast._engine.indexes.run_indexes import Indexes
 from lshfast._engine.inputs import Inputs, policy_of, state_of
+from lshfast._engine.parts.removals import added_columns
 from lshfast._engine.plan import Plan
 from lshfast._engine.preference import check_keep_measure
 from lshfast._io import Output, OutputFormat, check_rows
@@ -72,6 +74,7 @@ def make_stage_plan(
     removed: str | None,
     rejected: str | None,
     max_removed: float | None,
+    against: str | None,
 ) -> StagePlan:
     """Check parameters, list inputs, create folders, and write the plan (`lshfast.stages.plan`)."""
     policy, order_column = policy_of(keep)
@@ -81,7 +84,7 @@ def make_stage_plan(
         raise ValueError(
             f"output_format must be one of {', '.join(FORMATS)}, not {output_kind!r}"
         )
-    added = ["duplicate_of", SIMILARITY_NAMES[engine.measure]] if annotate else []
+    added = added_columns(engine, against is not None) if annotate else []
     outputs = {
         "output": output,
         "pairs": pairs,
@@ -112,13 +115,17 @@ def make_stage_plan(
     }
     rows = f"rows.{suffixes['output']}"
     inputs.listed[:] = files
-    corpus = inputs.open(
-        order_column=order_column, added=added, output=output_format(rows)[0]
+    corpus, _ = inputs.open_kind(
+        engine,
+        order_column=order_column,
+        added=added,
+        output=output_format(rows)[0],
     )
     check_rows(corpus, rows, added)
     divided_files = _shards_of(corpus.files, shards)
     content = {
         "parameters": engine.described(),
+        **({} if engine.kind == "text" else {"kind": engine.kind}),
         "threads": engine.threads,
         "keep": keep,
         "added": added,
@@ -136,12 +143,28 @@ def make_stage_plan(
         **({} if inputs.by is None else {"by": inputs.by}),
         **({} if not (left_out := left_out_of(files)) else {"left_out": left_out}),
         **({} if max_removed is None else {"max_removed": max_removed}),
+        **({} if against is None else _index_of(against, engine)),
         **{name: places.get(name) for name in outputs},
         "suffixes": suffixes,
     }
     StagePlan(work, content, 0).budget.work(0)
     _create(work, folders)
     return write_stage_plan(work, content)
+
+
+def _index_of(path: str, engine: Plan) -> dict[str, Any]:
+    """Return what a plan says of the index of earlier rows."""
+    check_indexed(engine)
+    if is_url(path):
+        raise ValueError(f"{printable(path)}: the index of a run in stages is a file")
+    indexes = Indexes(os.path.abspath(path))
+    with indexes.opened(engine) as index:
+        assert index is not None
+        return {
+            "against": indexes.against,
+            "index_state": indexes.state(),
+            "index_keys": index.key_kind,
+        }
 
 
 def _place(file: File) -> str:

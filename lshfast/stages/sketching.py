@@ -16,8 +16,15 @@ from lshfast._common.types import UInt64Array
 from lshfast._engine.budget import obtainable
 from lshfast._engine.clock import Clock
 from lshfast._engine.inputs import faults_of, text_batches
-from lshfast._engine.marks import WIDTH, MarkedRows, RowMarks
-from lshfast._engine.sketching import sketched
+from lshfast._engine.marks import WIDTH, RowMarks
+from lshfast._engine.parts.sketched_rows import sketched_rows
+from lshfast._engine.parts.task_files import (
+    RANGE_BYTES,
+    TaskWriter,
+    figures_of,
+    writing,
+)
+from lshfast._engine.parts.task_reader import TaskFile
 from lshfast._io import Corpus, Reject
 from lshfast.join.external.records import sorting_bytes
 from lshfast.join.external.run_file import BLOCK_RECORDS, RECORD_BYTES
@@ -25,9 +32,8 @@ from lshfast.join.external.sorted_runs import SortedRuns
 from lshfast.kernels import runs as kernels
 from lshfast.kernels.text import Texts, two_tokens_of_texts
 from lshfast.stages.counting import engine_of
+from lshfast.stages.earlier import add_earlier, earlier_rows
 from lshfast.stages.stage_plan import ROW_BITS, StagePlan
-from lshfast.stages.task_files import RANGE_BYTES, TaskWriter, figures_of, writing
-from lshfast.stages.task_reader import TaskFile
 from lshfast.stages.value_counts import add_values
 
 # The numbers of the ranges of a sketch file: rows, what the corpus has recorded of all of them, and
@@ -41,16 +47,13 @@ def sketch(plan: StagePlan, shard: int) -> None:
     """Read the texts of a shard; write what later tasks need of each row, except the text."""
     engine = engine_of(plan)
     secret = plan.keys
-    corpus = plan.corpus(shard)
+    reader = engine.reader()
+    corpus = plan.corpus(shard, reader=reader)
     rows = empty = nbytes = 0
-    with writing(plan, "sketch", shard) as writer:
+    with earlier_rows(plan) as removed, writing(plan, "sketch", shard) as writer:
         with faults_of(corpus), quick_switches():
-            for marks, keys in sketched(
-                text_batches(corpus),
-                engine,
-                Clock(),
-                lambda piece: MarkedRows.of(piece, engine, secret),
-            ):
+            texts = text_batches(corpus)
+            for marks, keys in sketched_rows(texts, engine, secret, Clock(), removed):
                 writer.add(OF_ROWS, prints=marks.words, keys=keys)
                 rows += len(marks)
                 nbytes += int(marks.nbytes.sum())
@@ -74,6 +77,7 @@ def sketch(plan: StagePlan, shard: int) -> None:
         )
         writer.figures = {
             "orders": _add_orders(writer, corpus.order),
+            "elements": None if reader is None else reader.elements,
             "rows": rows,
             "rows_of_files": np.diff(arrays["starts"], append=rows).tolist(),
             "lines_of_last_file": corpus.lines_of_last_file,
@@ -84,6 +88,7 @@ def sketch(plan: StagePlan, shard: int) -> None:
             "ids": None if not ids else type(ids[0]).__name__,
         }
         add_values(writer, corpus.by)
+        add_earlier(writer, removed)
 
 
 def _add_orders(
@@ -157,6 +162,21 @@ def _lines_before(plan: StagePlan, shard: int) -> int:
         if len(plan.content["shards"][shard]) > 1:  # the file begins in it
             break
     return lines
+
+
+def check_elements(plan: StagePlan, types: list[str | None]) -> None:
+    """Raise DataError if the sets of some shards have strings, and of others integers.
+
+    `types` has "str", "int" or None of each shard.
+    """
+    first = next((name for name in types if name is not None), None)
+    for shard, name in enumerate(types):
+        if name not in (None, first):
+            corpus = restored_corpus(plan, shard, False)
+            reason = "sets from here on have integers, and those before it strings"
+            if name == "str":
+                reason = "sets from here on have strings, and those before it integers"
+            raise corpus.fault(0, reason)
 
 
 def rows_of_sketch(

@@ -22,6 +22,7 @@ from lshfast._io import Corpus, DataError, Output
 from lshfast._io.file_parts import part_of
 from lshfast._io.files import File, Layout, reason_of
 from lshfast._io.sources import source_of
+from lshfast._items.sets import SetReader
 from lshfast.kernels.text import HashKey
 
 PLAN_FILE = "plan.json"
@@ -30,6 +31,61 @@ _MANIFEST = Manifest(6, "plan")
 # A row is written as shard << ROW_BITS | row in the shard.
 ROW_BITS = 40
 MOST_SHARDS = 1 << 20
+
+# The columns of the data files of each stage; see `TaskFolder`.
+COLUMNS: dict[str, dict[str, str]] = {
+    "count": {"places": "<u4"},
+    "recount": {"tokens": "<u8", "counts": "<i8"},
+    "sketch": {
+        "prints": "<u8",
+        "keys": "<u8",
+        "lines": "<i8",
+        "starts": "<i8",
+        "id_marks": "<u8",
+        "orders": "<u8",
+        "values": "|u1",
+    },
+    "band": {"records": "<u8"},
+    "join": {"links": "<u8"},
+    "group": {
+        "rows": "<i8",
+        "parts": "<i8",
+        "chosen": "<i8",
+        "ranks": "<i8",
+        "sampled": "<i8",
+        "read": "|u1",
+    },
+    "collect": {
+        "rows": "<i8",
+        "chosen": "<i8",
+        "ranks": "<i8",
+        "lengths": "<i8",
+        "key_lengths": "<i8",
+        "keys": "|u1",
+        "texts": "|u1",
+    },
+    "verify": {"rows": "<i8", "similarity": "<f8", "key_lengths": "<i8", "keys": "|u1"},
+    "apply": {},
+}
+
+# Further columns, if rows are counted by the values of a column.
+COLUMNS_OF_VALUES: dict[str, dict[str, str]] = {
+    "sketch": {"codes": "<i8"},
+    "collect": {"codes": "<i8"},
+    "verify": {"codes": "<i8", "counts": "<i8"},
+}
+
+# Further columns, if rows are compared with the entries of an index.
+COLUMNS_OF_EARLIER: dict[str, dict[str, str]] = {
+    "sketch": {
+        "earlier_rows": "<i8",
+        "similarity": "<f8",
+        "key_lengths": "<i8",
+        "entries": "|u1",
+    },
+    "collect": {"similarity": "<f8"},
+    "verify": {"earlier": "|u1"},
+}
 
 
 @dataclass(frozen=True)
@@ -52,14 +108,31 @@ class StagePlan:
 
     @cached_property
     def indexes(self) -> dict[str, UInt64Array]:
-        """The indexes of stages that were read: see `lshfast.stages.stage_index`."""
+        """The indexes of stages that were read: see `lshfast._engine.parts.stage_index`."""
         return {}
+
+    @cached_property
+    def columns(self) -> dict[str, dict[str, str]]:
+        """The columns of the data files of each stage, with their types."""
+        further_columns = [
+            *([] if self.by is None else [COLUMNS_OF_VALUES]),
+            *([] if self.against is None else [COLUMNS_OF_EARLIER]),
+        ]
+        columns = {}
+        for stage, of_stage in COLUMNS.items():
+            for further in further_columns:
+                of_stage = further.get(stage, {}) | of_stage
+            # Wider types come first.
+            order = sorted(of_stage, key=lambda name: of_stage[name] == "|u1")
+            columns[stage] = {name: of_stage[name] for name in order}
+        return columns
 
     @cached_property
     def engine(self) -> Plan:
         """The parameters of sketching, banding and verification."""
         return replace(
             described_plan(self.content["parameters"], self.content["threads"]),
+            kind=self.content.get("kind", "text"),
             capped=True,
         )
 
@@ -74,6 +147,7 @@ class StagePlan:
             self.engine,
             pairs,
             parquet="parquet" in formats,
+            against=self.against is not None,
             by=self.by is not None,
         )
 
@@ -101,6 +175,12 @@ class StagePlan:
     def by(self) -> str | None:
         """The column by whose values rows are counted."""
         return None if self.content.get("by") is None else str(self.content["by"])
+
+    @property
+    def against(self) -> str | None:
+        """The path of the index of earlier rows."""
+        path = self.content.get("against")
+        return None if path is None else str(path)
 
     @property
     def max_removed(self) -> float | None:
@@ -152,12 +232,17 @@ class StagePlan:
         return np.array([part[0] for part in parts], np.int64)
 
     def corpus(
-        self, shard: int, checked: bool = True, lines_before: int | None = None
+        self,
+        shard: int,
+        checked: bool = True,
+        lines_before: int | None = None,
+        reader: SetReader | None = None,
     ) -> Corpus:
         """Return the unread corpus of a shard; rows that are too long for memory are bad.
 
         Its files are compared with the plan if `checked`. `lines_before` are the lines of its first
-        file that are in earlier shards, if they are known.
+        file that are in earlier shards, if they are known. `reader` reads sets; by default a new
+        one.
 
         Raises
         ------
@@ -165,6 +250,10 @@ class StagePlan:
             If one of its files is not as it was when the plan was made.
         """
         content = self.content
+        reader = reader or self.engine.reader()
+        of_sets: dict[str, Any] = {}
+        if reader is not None:
+            of_sets = {"kind": "set", "batch_bytes": reader.batch_bytes}
         layout = Layout(
             content["column"],
             content["id_column"],
@@ -177,6 +266,7 @@ class StagePlan:
             max_columns=content["max_columns"],
             added=tuple(content["added"]),
             by=self.by,
+            **of_sets,
         )
         files = []
         for number, *part in content["shards"][shard]:
@@ -206,7 +296,7 @@ class StagePlan:
                 begin, end = part
                 file = part_of(file, begin, end, lines_before)
             files.append(file)
-        corpus = Corpus(layout, files)
+        corpus = Corpus(layout, files, None if reader is None else reader.read)
         corpus.limit_rows(
             self.budget.longest_row(0),
             "more memory (--memory of the plan) raises this limit",

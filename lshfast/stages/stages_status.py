@@ -13,9 +13,9 @@ from lshfast._engine.account.findings import summary_of
 from lshfast._engine.account.report import Summary
 from lshfast._engine.account.short_texts import Lengths, advice_of
 from lshfast._engine.clock import Stage
+from lshfast._engine.parts.task_files import figures_of
 from lshfast.stages.counting import engine_of
 from lshfast.stages.stage_plan import StagePlan
-from lshfast.stages.task_files import figures_of
 from lshfast.stages.task_order import STAGES, StageName, is_done, tasks_of
 from lshfast.stages.value_counts import counts_of
 
@@ -91,6 +91,7 @@ def _summary(plan: StagePlan, done_tasks: dict[StageName, list[int]]) -> Summary
     by = counts_of(plan)
     rows = total("sketch", "rows")
     removed = total("verify", "removed")
+    earlier = total("verify", "earlier")
     nbytes = total("sketch", "nbytes")
     seconds = {stage: float(total(stage, "seconds")) for stage in STAGES}
     return summary_of(
@@ -106,8 +107,12 @@ def _summary(plan: StagePlan, done_tasks: dict[StageName, list[int]]) -> Summary
         candidates=total("verify", "candidates"),
         pairs=total("verify", "pairs"),
         groups=total("verify", "groups"),
+        earlier=earlier,
         largest_group=max(
-            [min(rows, 1), *(of_task["largest"] for of_task in figures["verify"])]
+            [
+                min(rows - earlier, 1),
+                *(of_task["largest"] for of_task in figures["verify"]),
+            ]
         ),
         delimiters={
             name: delimiter

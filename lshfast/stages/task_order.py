@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import Literal, TypeAlias, get_args
 
 from lshfast._common.visible import printable
+from lshfast._engine.parts.stage_index import data_file, has_index, write_index
+from lshfast._engine.parts.task_files import manifest_of
 from lshfast.stages.applying import apply
 from lshfast.stages.collecting import collect
 from lshfast.stages.counting import count, recount
 from lshfast.stages.grouping import group
 from lshfast.stages.joining import join
 from lshfast.stages.sketching import band, sketch
-from lshfast.stages.stage_index import data_file, has_index, write_index
 from lshfast.stages.stage_plan import StagePlan
-from lshfast.stages.task_files import manifest_of
 from lshfast.stages.verifying import verify
 
 StageName: TypeAlias = Literal[

@@ -17,10 +17,10 @@ from lshfast._common.types import Int64Array
 from lshfast._common.value_codes import MISSING, OTHER, ValueCodes
 from lshfast._engine.account.by_value import CountsByValue
 from lshfast._engine.account.guard import MOST_GROUPS, check_removed
+from lshfast._engine.parts.task_files import TaskWriter, figures_of
+from lshfast._engine.parts.task_reader import TaskFile
 from lshfast.kernels.text import Texts
 from lshfast.stages.stage_plan import StagePlan
-from lshfast.stages.task_files import TaskWriter, figures_of
-from lshfast.stages.task_reader import TaskFile
 
 # The number of the range of a sketch file with the values of its rows.
 OF_VALUES = 3

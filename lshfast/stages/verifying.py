@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -17,18 +17,20 @@ from lshfast._common.types import Float64Array, Int64Array
 from lshfast._common.visible import printable
 from lshfast._engine.clock import Clock
 from lshfast._engine.pairs.listed import lists_copies
-from lshfast._engine.parts.components import Merged, compare_part
+from lshfast._engine.parts.components import Merged, PartRoom, compare_part
 from lshfast._engine.parts.spool import SpooledTexts
+from lshfast._engine.parts.task_files import figures_of, task_path, writing
+from lshfast._engine.parts.task_reader import Arrays, TaskFile
 from lshfast._engine.plan import Plan
 from lshfast.join.groups import smallest
 from lshfast.kernels.text import TextError, Texts
 from lshfast.stages.collecting import NO_TEXT
 from lshfast.stages.counting import engine_of
+from lshfast.stages.earlier import rows_of_entries
 from lshfast.stages.page_notes import add_removed_of_files, noted
 from lshfast.stages.pairing import TaskPairs
 from lshfast.stages.stage_plan import StagePlan
-from lshfast.stages.task_files import figures_of, task_path, writing
-from lshfast.stages.task_reader import Arrays, TaskFile
+from lshfast.stages.task_keys import key_columns, keys_of, kind_of_ids
 from lshfast.stages.value_counts import add_removed, largest_groups
 
 # A task of several parts keeps the files of so many shards open; those of more shards are opened
@@ -39,8 +41,8 @@ MOST_OPEN = 128
 class RemovedRows(NamedTuple):
     """Removed rows, ascending: numbers, keys of the rows kept instead, and similarities.
 
-    Also the numbers of the rows kept instead, and the codes of the removed rows if they are counted
-    by values.
+    Also the numbers of the rows kept instead, negative ones for entries of an index, and the codes
+    of the removed rows if they are counted by values.
     """
 
     rows: Int64Array
@@ -90,15 +92,10 @@ def verify(plan: StagePlan, task: int) -> None:
             ]
         for number in range(low, high):
             part = _gathered(plan, number, overall, files)
-            large = (
-                part.texts.nbytes + len(part.compared) * plan.budget.row_bytes
-                > overall["part_memory"]
-            )
-            signatures = (
-                os.path.join(place, f"part-{number}.signatures") if large else None
-            )
+            signatures = os.path.join(place, f"part-{number}.signatures")
+            room = PartRoom(overall["part_memory"], plan.budget.row_bytes, signatures)
             try:
-                removed, part_figures = part.run(plan, engine, signatures, task_pairs)
+                removed, part_figures = part.run(plan, engine, room, task_pairs)
             except TextError as error:  # it was checked when it was sketched
                 row = part.rows[part.compared[error.row]]
                 shard = (
@@ -116,23 +113,27 @@ def verify(plan: StagePlan, task: int) -> None:
             }
             figures["largest"] = max(figures["largest"], part_figures["largest"])
             del part
+        earlier_removed = RemovedRows(
+            *rows_of_entries(plan, task, overall["bounds"][-1], overall["first_row"])
+        )
+        figures["removed"] += len(earlier_removed.rows)
+        figures["earlier"] = len(earlier_removed.rows)
+        removed_of_parts.append(earlier_removed)
         if task_pairs is not None and pairs is not None:
             task_pairs.write(pairs, plan, overall["part_memory"])
         rows, keys, similarity, keepers, codes = RemovedRows.joined(removed_of_parts)
         order = np.argsort(rows)
         cuts = np.searchsorted(rows[order], overall["first_row"]).tolist()
         for shard in range(plan.shards):
-            rows_of_shard = order[cuts[shard] : cuts[shard + 1]]
-            if len(rows_of_shard):
-                of_shard = [
-                    str(keys[place]).encode() for place in rows_of_shard.tolist()
-                ]
+            places = order[cuts[shard] : cuts[shard + 1]]
+            if len(places):
+                earlier = (keepers[places] < 0).view(np.uint8)
                 writer.add(
                     shard,
-                    rows=rows[rows_of_shard],
-                    similarity=similarity[rows_of_shard],
-                    key_lengths=np.array([len(key) for key in of_shard], np.int64),
-                    keys=np.frombuffer(b"".join(of_shard), np.uint8),
+                    rows=rows[places],
+                    similarity=similarity[places],
+                    **({} if plan.against is None else {"earlier": earlier}),
+                    **key_columns([keys[place] for place in places.tolist()]),
                 )
         add_removed(writer, plan, codes)
         groups = (
@@ -141,7 +142,9 @@ def verify(plan: StagePlan, task: int) -> None:
             else {"largest_groups": largest_groups(keepers, codes, keys)}
         )
         add_removed_of_files(writer, plan, overall["first_of_files"][:-1], rows)
-        writer.figures = figures | groups | {"page": noted(rows, keepers, similarity)}
+        writer.figures = (
+            figures | groups | {"page": noted(rows, keepers, similarity, keys)}
+        )
 
 
 @dataclass(frozen=True)
@@ -177,12 +180,12 @@ class PartRows:
         self,
         plan: StagePlan,
         engine: Plan,
-        signatures: str | None,
+        room: PartRoom,
         task_pairs: TaskPairs | None = None,
     ) -> tuple[RemovedRows, dict[str, int]]:
         """Find the rows that are removed, and the figures of the part.
 
-        `signatures` is as for `compare_part`, and `task_pairs` takes all similar pairs.
+        `room` is as for `compare_part`, and `task_pairs` takes all similar pairs.
         """
         compared = self.compared
         merged = Merged(self.chosen, smallest(self.chosen))
@@ -198,9 +201,9 @@ class PartRows:
                     merged.first[compared],
                     engine,
                     Clock(),
+                    room,
                     keep=keep,
                     pairs=runs,
-                    signatures=signatures,
                 )
                 merged.add(compared, found_in_part)
             findings, first = merged.findings()
@@ -307,31 +310,3 @@ def _check(
         part["texts"]
     ):
         raise file.fault("its texts have other lengths")
-
-
-def keys_of(
-    file: TaskFile, part: Arrays, rows: int, ids: str | None
-) -> list[str | int]:
-    """Return the keys in a range; `ids` is the name of the type of the ids."""
-    lengths = part["key_lengths"].tolist()
-    data = part["keys"].tobytes()
-    if (
-        len(lengths) != rows
-        or any(length < 0 for length in lengths)
-        or sum(lengths) != len(data)
-    ):
-        raise file.fault("its keys have other lengths")
-    ends = np.cumsum(lengths, dtype=np.int64).tolist()
-    convert: Callable[[bytes], str | int] = int if ids == "int" else bytes.decode
-    try:
-        return [
-            convert(data[end - length : end])
-            for length, end in zip(lengths, ends, strict=True)
-        ]
-    except ValueError as error:
-        raise file.fault(f"its keys are damaged: {error}") from None
-
-
-def kind_of_ids(ids: str | None) -> str:
-    """Return Arrow's name for the type of the keys, given the name of the type of the ids."""
-    return "int64" if ids == "int" else "string"

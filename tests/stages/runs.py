@@ -4,8 +4,8 @@ import json
 import random
 
 from lshfast import dedup_files, stages
-from lshfast.stages.task_files import figures_of, writing
-from lshfast.stages.task_reader import TaskFile
+from lshfast._engine.parts.task_files import figures_of, writing
+from lshfast._engine.parts.task_reader import TaskFile
 from tests.corpora import similar_texts
 
 
@@ -29,6 +29,17 @@ def write_files(folder, rows, files):
             "".join(lines).encode(errors="backslashreplace")
         )
     return folder
+
+
+def index_of(folder, rows, **options):
+    """Return the path of an index of rows, which are entries under their ids with a mark."""
+    earlier = [row | {"id": f"earlier {row['id']}"} for row in rows]
+    source = write_files(folder / "earlier", earlier, 1)
+    index = folder / "earlier.lsh"
+    dedup_files(
+        source, id_column="id", save_index=index, threads=1, exact=False, **options
+    )
+    return index
 
 
 def run_all(work):

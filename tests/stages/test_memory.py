@@ -12,12 +12,12 @@ from lshfast import DataError, dedup_files, stages
 from lshfast._common.rows import parts_of_rows
 from lshfast._engine import budget
 from lshfast._engine.parts.spool import SpooledTexts
+from lshfast._engine.parts.task_files import figures_of, writing
+from lshfast._engine.parts.task_reader import TaskFile
 from lshfast._engine.plan import make_plan
 from lshfast.join.external import components, record_spool
 from lshfast.stages import grouping, row_parts, sketching, verifying
 from lshfast.stages.stage_plan import ROW_BITS, read_stage_plan
-from lshfast.stages.task_files import figures_of, writing
-from lshfast.stages.task_reader import TaskFile
 from tests.corpora import WORDS
 from tests.stages.runs import corpus, in_memory, in_stages, run_all, write_files
 

@@ -9,7 +9,7 @@ from lshfast import FormatError, TooManyRemovedError, dedup_files, stages
 from lshfast.stages.stage_plan import read_stage_plan
 from tests.cli.commands import failing, run, write_jsonl
 from tests.io.pages.pages import read_page
-from tests.stages.runs import corpus, rewritten, run_all, write_files
+from tests.stages.runs import corpus, index_of, rewritten, run_all, write_files
 
 
 def between(text, begin, end):
@@ -46,7 +46,7 @@ def source(tmp_path):
     return write_files(tmp_path / "in", corpus(3, 900), 4)
 
 
-def planned(source, folder, shards, tasks):
+def planned(source, folder, shards, tasks, **options):
     stages.plan(
         source,
         folder / "work",
@@ -55,20 +55,31 @@ def planned(source, folder, shards, tasks):
         shards=shards,
         tasks=tasks,
         threshold=0.6,
+        **options,
     )
     return folder / "work"
 
 
-@pytest.mark.parametrize(("shards", "tasks"), [(1, 1), (4, 3)])
-def test_the_page_is_that_of_the_run_in_memory(tmp_path, source, shards, tasks):
+@pytest.mark.parametrize(
+    ("shards", "tasks", "data"), [(1, 1, "texts"), (4, 3, "sets"), (3, 4, "an index")]
+)
+def test_the_page_is_that_of_the_run_in_memory(tmp_path, source, shards, tasks, data):
+    options = {}
+    if data == "sets":
+        rows = corpus(3, 900)
+        sets = [row | {"text": (row["text"] or "").split()} for row in rows]
+        source = write_files(tmp_path / "sets", sets, 4)
+    if data == "an index":
+        options["against"] = index_of(tmp_path, corpus(3, 900)[::9], threshold=0.6)
     dedup_files(
         source,
         html=tmp_path / "memory.html",
         id_column="id",
         threshold=0.6,
         exact=False,
+        **options,
     )
-    work = planned(source, tmp_path, shards, tasks)
+    work = planned(source, tmp_path, shards, tasks, **options)
     page = tmp_path / "stages.html"
     assert "the page of a run needs all tasks of verify" in failing(
         2, "stage", "status", work, "--html", page

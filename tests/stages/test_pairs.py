@@ -7,10 +7,10 @@ import pytest
 
 from lshfast import dedup_files, stages
 from lshfast._engine import budget
+from lshfast._engine.parts.task_files import figures_of
 from lshfast._engine.plan import make_plan
 from lshfast.stages import pairing
 from lshfast.stages.stage_plan import read_stage_plan
-from lshfast.stages.task_files import figures_of
 from tests.stages.runs import corpus, in_memory, in_stages, run_all, write_files
 
 
@@ -89,7 +89,7 @@ def test_a_task_that_fails_leaves_no_table(tmp_path, monkeypatch):
         raise OSError("no")
 
     with monkeypatch.context() as patch:
-        patch.setattr("lshfast.stages.task_files.TaskWriter.finish", fail)
+        patch.setattr("lshfast._engine.parts.task_files.TaskWriter.finish", fail)
         with pytest.raises(OSError, match="no"):
             stages.run(work, "verify")
     assert not any((tmp_path / "pairs").iterdir())

@@ -19,8 +19,7 @@ from lshfast._common import atomic_files
 from lshfast._engine.parts.spool import SpooledTexts
 from lshfast.join.external import run_file
 from lshfast.stages import MissingTasksError, sketching
-from lshfast.stages.stage_plan import read_stage_plan
-from lshfast.stages.task_files import COLUMNS
+from lshfast.stages.stage_plan import COLUMNS, read_stage_plan
 from tests.stages.runs import corpus, in_memory, joined, rewritten, run_all, write_files
 
 SHARDS, TASKS = 3, 2

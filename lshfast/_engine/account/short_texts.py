@@ -126,7 +126,8 @@ def sample_of(n: int) -> Int64Array:
 
 def sample_for(n: int, plan: Plan) -> Int64Array:
     """Return the rows of n that a run measures: none if it gives no advice in any case."""
-    return sample_of(n if n >= FEWEST_TEXTS and plan.threshold < 1 else 0)
+    is_advised = n >= FEWEST_TEXTS and plan.threshold < 1 and plan.kind == "text"
+    return sample_of(n if is_advised else 0)
 
 
 def lengths_of(texts: Texts | StoredTexts) -> Lengths:

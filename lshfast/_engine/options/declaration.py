@@ -16,7 +16,7 @@ from collections.abc import (
     Iterator,
     Mapping,
 )
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 from lshfast._common.choices import Kind
@@ -52,8 +52,8 @@ class Option:
         The ways of running that take it.
     off_only : tuple of str
         Those of them that take only False.
-    without : str
-        Why a run within a given amount of memory does not take it, if there is more to say.
+    without : mapping of str to str
+        For ways of running that do not take it: why, or what is there instead.
     kinds : tuple of str
         The kinds of items for which it means something.
     spelling : str
@@ -81,7 +81,7 @@ class Option:
     daily: bool = False
     drivers: tuple[Driver, ...] = EVERY_DRIVER
     off_only: tuple[Driver, ...] = ()
-    without: str = ""
+    without: Mapping[Driver, str] = field(default_factory=dict, hash=False)
     kinds: tuple[Kind, ...] = get_args(Kind)
     spelling: str = ""
     negative: str = ""

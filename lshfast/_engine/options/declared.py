@@ -167,7 +167,7 @@ OPTIONS: dict[str, Option] = {
             metavar="KIND",
             daily=True,
             spelling="as",
-            drivers=OF_KINDS,
+            drivers=("memory", "files", "cap", "stages"),
         ),
         Option(
             "group_by",
@@ -176,6 +176,7 @@ OPTIONS: dict[str, Option] = {
             str,
             "input",
             verbs=DEDUP,
+            without={"stages": "the rows of a group may be in several shards"},
             drivers=("files",),
             metavar="COLUMN",
             names_column=True,
@@ -302,7 +303,7 @@ OPTIONS: dict[str, Option] = {
             verbs=READING,
             daily=True,
             off_only=OF_BANDS,
-            without=HELD,
+            without=dict.fromkeys(OF_BANDS, HELD),
             negative="--no-exact",
         ),
         Option(
@@ -438,6 +439,9 @@ OPTIONS: dict[str, Option] = {
             "output",
             verbs=MEASURING,
             daily=True,
+            without={
+                "stages": "`lshfast stage status WORK --html FILE` writes the page"
+            },
             drivers=OF_PAGES,
             metavar="FILE",
         ),
@@ -469,7 +473,9 @@ OPTIONS: dict[str, Option] = {
             Literal["paragraph"],
             "run",
             verbs=DEDUP,
-            without="paragraphs are deduplicated in memory",
+            without=dict.fromkeys(
+                ("cap", "stages"), "paragraphs are deduplicated in memory"
+            ),
             kinds=TEXTS,
             drivers=("files",),
         ),
@@ -481,7 +487,7 @@ OPTIONS: dict[str, Option] = {
             "run",
             verbs=DEDUP,
             daily=True,
-            drivers=("memory", "files", "cap"),
+            drivers=("memory", "files", "cap", "stages"),
             metavar="INDEX",
         ),
         Option(
@@ -494,7 +500,10 @@ OPTIONS: dict[str, Option] = {
             "output",
             verbs=DEDUP,
             daily=True,
-            without=HELD,
+            without={
+                "cap": HELD,
+                "stages": "an index has one writer: `lshfast index build`",
+            },
             drivers=("files",),
             metavar="INDEX",
         ),
@@ -516,7 +525,7 @@ OPTIONS: dict[str, Option] = {
             str,
             "output",
             verbs=DEDUP,
-            without=HELD,
+            without={"cap": HELD, "stages": "the groups of all runs are in memory"},
             drivers=("files",),
             metavar="FILE",
         ),
@@ -528,6 +537,7 @@ OPTIONS: dict[str, Option] = {
             str,
             "output",
             verbs=DEDUP,
+            without={"stages": "the groups of all runs are in memory"},
             drivers=("files",),
             metavar="FILE",
         ),
@@ -540,6 +550,7 @@ OPTIONS: dict[str, Option] = {
             "input",
             verbs=MEASURING,
             daily=True,
+            without={"stages": "`--rejected DIR` skips bad rows"},
             drivers=OF_FILES,
         ),
         Option(
@@ -571,6 +582,7 @@ OPTIONS: dict[str, Option] = {
             "run",
             verbs=LISTING,
             kinds=SETS,
+            without={"stages": "`lshfast stage run WORK` goes on where it ended"},
             drivers=("cap",),
         ),
         Option(
@@ -600,6 +612,7 @@ OPTIONS: dict[str, Option] = {
             "output",
             verbs=MEASURING,
             daily=True,
+            without={"stages": "the folders of a plan are new or empty"},
             drivers=("files", "cap", "spark"),
         ),
         Option(
@@ -610,6 +623,7 @@ OPTIONS: dict[str, Option] = {
             "run",
             verbs=DEDUP,
             daily=True,
+            without={"stages": "nothing is written before the stage apply"},
             drivers=("files", "cap", "spark"),
         ),
     )

@@ -54,15 +54,17 @@ def refuse(driver: Driver, names: Iterable[str], command: str = "dedup") -> None
     ...
     ValueError: glob is not an option of lshfast pairs --engine spark
     """
-    name_of_driver = NAMES[driver].replace("lshfast dedup", f"lshfast {command}")
     for name in names:
         if driver not in OPTIONS[name].drivers:
-            reason = (
-                f": {OPTIONS[name].without}"
-                if driver == "cap" and OPTIONS[name].without
-                else ""
-            )
-            raise ValueError(f"{name} is not an option of {name_of_driver}{reason}")
+            raise ValueError(refusal(driver, name, command))
+
+
+def refusal(driver: Driver, name: str, command: str = "dedup") -> str:
+    """Return the message that a way of running does not take an option, with the reason."""
+    name_of_driver = NAMES[driver].replace("lshfast dedup", f"lshfast {command}")
+    reason = OPTIONS[name].without.get(driver)
+    end = f": {reason}" if reason else ""
+    return f"{name} is not an option of {name_of_driver}{end}"
 
 
 def refuse_for_kind(kind: Kind, options: Mapping[str, Any]) -> None:
@@ -253,6 +255,11 @@ def options_of(
     parameters = {name: values[name] for name in takes.names if name in values}
     if not options:
         return Options(OPTIONS.values(), parameters)
+    for name in set(options) - set(takes.names):
+        for driver in takes.drivers:
+            reason = OPTIONS[name].without.get(driver) if name in OPTIONS else None
+            if reason:
+                raise TypeError(f"{function}() has no option {name!r}: {reason}")
     check_names(function, options, takes.names)
     record = Options(OPTIONS.values(), {**parameters, **options})
     return record if takes.none_is_default else record.with_(**options)

@@ -14,6 +14,7 @@ from lshfast._common.choices import (
     Format,
     Grouping,
     ItemMeasure,
+    Kind,
     OnDuplicate,
     OutputFormat,
     Scheme,
@@ -124,6 +125,7 @@ class StageOptions(TypedDict, total=False):
     max_row_bytes: int | None
     delimiter: str | None
     max_columns: int | None
+    kind: Kind | None
     stop_words: str | Iterable[str] | None
     num_perm: int | None
     scheme: Scheme | None
@@ -137,6 +139,7 @@ class StageOptions(TypedDict, total=False):
     annotate: bool | None
     top: int | None
     most: float | None
+    against: str | None
     seed: Seed | None
 
 

@@ -317,13 +317,17 @@ def _example(
     ]
     if pair.other < 0:
         keys[1] = str(result.kept_key(pair.row))
-    removed_spans: list[Span] = []
-    kept_spans: list[Span] = []
-    if texts is not None and pair.other >= 0:
-        removed_spans, kept_spans = compare(
-            texts[pair.row][:TEXT_CHARACTERS], texts[pair.other][:TEXT_CHARACTERS]
-        )
-    elif texts is not None:
-        removed_spans = excerpt(texts[pair.row])
-        kept_spans = [Span("gap", "an entry of the index, which stores no texts")]
-    return ExamplePair(keys[0], keys[1], pair.similarity, removed_spans, kept_spans)
+    spans = ([], []) if texts is None else compared_spans(pair, texts)
+    return ExamplePair(keys[0], keys[1], pair.similarity, *spans)
+
+
+def compared_spans(
+    pair: Compared, texts: Mapping[int, str]
+) -> tuple[list[Span], list[Span]]:
+    """Return the texts of two rows with their differences; an entry of an index has no text."""
+    removed_text = texts[pair.row]
+    if pair.other < 0:
+        reason = Span("gap", "an entry of the index, which stores no texts")
+        return excerpt(removed_text), [reason]
+    kept_text = texts[pair.other]
+    return compare(removed_text[:TEXT_CHARACTERS], kept_text[:TEXT_CHARACTERS])

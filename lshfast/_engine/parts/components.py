@@ -7,9 +7,10 @@ bucket is in no part. Of rows with the same bytes, only the preferred one is com
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -124,16 +125,51 @@ class PartResult:
             groups.keeper, groups.similarity, copies, different, findings.candidates
         )
 
+    @classmethod
+    def of_columns(
+        cls, columns: Mapping[str, npt.NDArray[Any]], candidates: int
+    ) -> Self:
+        """Return the findings that `columns` describes."""
+        pairs = columns["pairs"].view(PAIR)
+        return cls(
+            columns["keeper"],
+            columns["similarity"],
+            columns["copies"],
+            pairs,
+            candidates,
+        )
+
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the findings as columns of numbers."""
+        return {
+            "keeper": self.keeper,
+            "similarity": self.similarity,
+            "copies": self.copies,
+            "pairs": self.pairs.view(np.uint64),
+        }
+
+
+class PartRoom(NamedTuple):
+    """The memory of a part, the bytes of a row in it without its text, and a new file.
+
+    The signatures of a component that takes more than the memory are in the file, so the system may
+    take their pages back.
+    """
+
+    memory: int
+    row_bytes: int
+    signatures: str
+
 
 def compare_part(
     texts: Texts,
     first: Int64Array,
     plan: Plan,
     clock: Clock,
+    room: PartRoom,
     *,
     keep: Keep | Int64Array,
     pairs: PairRuns | None = None,
-    signatures: str | None = None,
     progress: Progress | None = None,
 ) -> PartResult:
     """Compare the texts of a part.
@@ -145,12 +181,11 @@ def compare_part(
         The first row of the run with the same bytes as each text.
     plan : Plan
     clock : Clock
+    room : PartRoom
     keep : str or ndarray of int64, shape (m,)
         As for `run_part`.
     pairs : PairRuns, optional
         Takes all similar pairs, with the first rows of the run that have the same tokens.
-    signatures : str, optional
-        A new file for the signatures, which are in memory otherwise. It is removed at the end.
     progress : callable, optional
     """
 
@@ -163,8 +198,8 @@ def compare_part(
         pairs.add_all(listed(batches, plan))
 
     stored: AbstractContextManager[RowStore | None] = nullcontext()
-    if signatures is not None:
-        stored = StoredSignatures(signatures, plan.hasher.num_perm)
+    if texts.nbytes + len(texts) * room.row_bytes > room.memory:
+        stored = StoredSignatures(room.signatures, plan.hasher.num_perm)
     with stored as store:
         similar = None if pairs is None else take
         request = Request(keep=keep, similar=similar, progress=progress)

@@ -147,7 +147,7 @@ def test_files_of_a_run_are_private(source, tmp_path, small_parts, work):
 
 
 @pytest.mark.parametrize(
-    "name", [".manifest.json.part", ".rows.npz.part", "lock", "band-0-0.run"]
+    "name", [".manifest.json.part", "sketch-00000.data", "lock", "band-0-0.run"]
 )
 def test_links_in_a_work_folder_are_not_followed(source, tmp_path, name):
     """As if someone had planted them who could write there."""

@@ -421,6 +421,12 @@ def value_of(name):
     )
 
 
+# Options that a run in stages refuses with a reason, or with what is there instead.
+OPTIONS_OF_STAGES = {
+    "group_by", "split", "save_index", "clusters", "changes", "html", "on_error", "overwrite", "resume", "dry_run",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("driver", "name"),
     [
@@ -444,6 +450,10 @@ def test_other_options_are_refused_by_name(tmp_path, monkeypatch, driver, name):
             2, *COMMANDS[driver], "in.jsonl", shown, *([] if value is True else [value])
         )
         assert re.search(rf"\b({name}|{shown[2:]})\b", said)
+        if driver == "stages" and name in OPTIONS_OF_STAGES:
+            assert OPTIONS[name].without["stages"] in said
+            with pytest.raises(TypeError, match=f"'{name}': "):
+                lshfast.stages.plan("in.jsonl", "work", "kept", **{name: value})
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
 
 

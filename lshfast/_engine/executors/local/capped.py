@@ -36,6 +36,7 @@ from lshfast._engine.parts.components import (
     NO_PART,
     Merged,
     PartResult,
+    PartRoom,
     compare_part,
     compared_copies,
     divide,
@@ -47,6 +48,8 @@ from lshfast._engine.parts.pair_runs import (
     write_copies,
 )
 from lshfast._engine.parts.spool import PartWriter, part_path, read_part
+from lshfast._engine.parts.task_files import writing
+from lshfast._engine.parts.task_reader import TaskFile
 from lshfast._engine.plan import Keep, Plan
 from lshfast._io import Corpus
 from lshfast.join.external.summed_file import SummedFile
@@ -182,27 +185,11 @@ class _CappedRun:
         files and the advice.
         """
         folder = self.folder
-        done = self.folder.done("texts")
+        figures = self.folder.done("texts")
         parts = int(part_of.max(initial=NO_PART)) + 1
-        if done is not None:
-            arrays = folder.load("texts", "texts.npz")
-            sums = (
-                np.split(
-                    arrays["sums"], np.cumsum(arrays["counts"], dtype=np.int64)[:-1]
-                )
-                if parts
-                else []
-            )
-            sizes = arrays["nbytes"].tolist()
-            piece = int(done["piece_bytes"])
-            files = [
-                SummedFile(part_path(folder.path, number), piece, size, part)
-                for number, (size, part) in enumerate(zip(sizes, sums, strict=True))
-            ]
-            return files, done["advice"]
-        sample = sample_for(
-            0 if self.plan.kind == "set" else len(rows.nbytes), self.plan
-        )
+        if figures is not None:
+            return self._files_of_parts(figures), figures["advice"]
+        sample = sample_for(len(rows.nbytes), self.plan)
         short = sample[rows.nbytes[sample] <= LONG_BYTES]
         wanted = part_of != NO_PART
         wanted[short] = True
@@ -221,27 +208,29 @@ class _CappedRun:
                 sample, rows.nbytes[sample], Texts.concatenate(sampled)
             )
         advice = advice_of(measured, self.plan)
-        saved = folder.save(
-            "texts.npz",
-            {
-                "nbytes": np.array([file.nbytes for file in files], np.int64),
-                "counts": np.array([len(file.sums) for file in files], np.int64),
-                "sums": np.concatenate(
-                    [
-                        np.empty(0, np.uint64),
-                        *(np.asarray(file.sums, np.uint64) for file in files),
-                    ]
-                ),
-            },
-        )
-        names = {f"part-{number}.texts": None for number in range(parts)}
-        figures = {
-            "advice": advice,
-            "part_memory": most,
-            "piece_bytes": writer.piece_bytes,
-        }
-        folder.finish("texts", figures, saved | names)
+        if not folder.temporary:
+            with writing(folder, "texts", 0) as task:
+                for file in files:
+                    task.add(0, sums=np.asarray(file.sums, np.uint64))
+                task.figures = {
+                    "files": [os.path.basename(file.path) for file in files],
+                    "nbytes": [file.nbytes for file in files],
+                    "advice": advice,
+                    "part_memory": most,
+                    "piece_bytes": writer.piece_bytes,
+                }
         return files, advice
+
+    def _files_of_parts(self, figures: dict[str, Any]) -> list[SummedFile]:
+        """Return the files with the texts of parts that an earlier attempt wrote."""
+        files = []
+        with TaskFile(self.folder, "texts", 0) as task:
+            sizes = zip(figures["nbytes"], task.ranges(0), strict=True)
+            for number, (nbytes, columns) in enumerate(sizes):
+                path = part_path(self.folder.path, number)
+                piece_bytes = figures["piece_bytes"]
+                files.append(SummedFile(path, piece_bytes, nbytes, columns["sums"]))
+        return files
 
     def _run_parts(
         self,
@@ -315,9 +304,8 @@ class _CappedRun:
         """Run a part of rows with these lengths and first rows with the same bytes."""
         texts = read_part(file, nbytes)
         path = self.folder.path
-        # A component that takes more than the memory: the system may take the pages of its files
-        # back.
-        large = file.nbytes + len(nbytes) * self.budget.row_bytes > most
+        signatures = os.path.join(path, f"part-{number}.signatures")
+        room = PartRoom(most, self.budget.row_bytes, signatures)
         with (
             PairRuns(path, f"pairs-{number}")
             if self.budget.pairs
@@ -328,34 +316,28 @@ class _CappedRun:
                 first,
                 self.plan,
                 self.clock,
+                room,
                 keep=keep,
                 pairs=runs,
-                signatures=os.path.join(path, f"part-{number}.signatures")
-                if large
-                else None,
                 progress=progress,
             )
             if runs is not None:
                 runs.finish()
         del texts  # Windows removes no mapped file
-        stage = f"part-{number}"
-        arrays = {
-            name: getattr(found, name)
-            for name in ("keeper", "similarity", "copies", "pairs")
-        }
-        saved = self.folder.save(f"{stage}.npz", arrays) | (
-            {} if runs is None else {runs.name: None}
-        )
-        self.folder.finish(stage, {"candidates": found.candidates}, saved)
+        if not self.folder.temporary:
+            with writing(self.folder, "part", number) as writer:
+                writer.add(0, **found.columns())
+                writer.figures = {
+                    "files": [] if runs is None else [runs.name],
+                    "candidates": found.candidates,
+                }
         os.unlink(file.path)
         return found
 
     def _result_of(self, number: int) -> PartResult | None:
         """Return the result of a part that has been run."""
-        stage = f"part-{number}"
-        done = self.folder.done(stage)
-        if done is None:
+        figures = self.folder.done("part", number)
+        if figures is None:
             return None
-        return PartResult(
-            **dict[str, Any](self.folder.load(stage, f"{stage}.npz")), **done
-        )
+        with TaskFile(self.folder, "part", number) as file:
+            return PartResult.of_columns(file.only(0), figures["candidates"])

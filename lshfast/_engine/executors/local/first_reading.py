@@ -18,28 +18,36 @@ import numpy as np
 from lshfast._common.growing import GrowingArray
 from lshfast._common.progress import Progress
 from lshfast._common.types import BoolArray, Int64Array
-from lshfast._engine.against import NOTHING_EARLIER, Earlier, EarlierRows
+from lshfast._engine.against import Earlier, EarlierRows
 from lshfast._engine.budget import Budget
 from lshfast._engine.clock import Clock, naming_stage
 from lshfast._engine.common_shingles import find_common
 from lshfast._engine.executors.local.input_sums import InputSums
 from lshfast._engine.executors.local.work_folder import WorkFolder
 from lshfast._engine.inputs import text_batches, texts_again
-from lshfast._engine.marks import WIDTH, MarkedRows, RowMarks, draw_secret
+from lshfast._engine.marks import WIDTH, RowMarks, draw_secret
 from lshfast._engine.parts.screening import alone_in_crowds
+from lshfast._engine.parts.sketched_rows import sketched_rows
+from lshfast._engine.parts.task_files import writing
+from lshfast._engine.parts.task_reader import TaskFile
 from lshfast._engine.plan import Plan
 from lshfast._engine.run import comparison_of
-from lshfast._engine.sketching import Sketched, sketched
 from lshfast._io import Corpus
 from lshfast.join.external.bucket_runs import BucketRuns
 from lshfast.join.external.components import components_of_runs
 from lshfast.join.external.slot_file import SlotFile
-from lshfast.join.shared_slots import UInt32Array
 from lshfast.kernels.text import Texts
 from lshfast.shingling import CommonShingles
 
 if TYPE_CHECKING:
     from lshfast.index.lsh_index import LSHIndex
+
+# The ranges of the file in which it is kept.
+OF_ROWS = 0
+OF_COMPONENTS = 1
+OF_CORPUS = 2
+OF_COMMON = 3
+OF_EARLIER = 4
 
 # Bytes of the inputs that are checked between two calls of `progress`.
 CHECKED_BYTES = 64 << 20
@@ -75,13 +83,6 @@ class RowsRead(NamedTuple):
     earlier: Earlier | None
 
 
-class _SketchedPiece(NamedTuple):
-    rows: MarkedRows
-    crowded: Int64Array
-    hashes: UInt32Array
-    earlier: Earlier
-
-
 @dataclass
 class FirstReading:
     """The first reading of a run; `rows` is called once. The attributes are the arguments of
@@ -101,43 +102,53 @@ class FirstReading:
         """Return what is left of all rows, or what an earlier attempt has saved if the inputs are
         the same.
         """
-        self._plan, done = self.budget.plan, self.folder.done("sketch")
+        self._plan = self.budget.plan
         self._sums = InputSums([] if self.folder.temporary else self.corpus.files)
-        if done is not None:
-            self.longest = int(done["longest_row"])
+        figures = self.folder.done("sketch")
+        if figures is not None:
+            self.longest = int(figures["longest_row"])
         self.corpus.limit_rows(self.longest, "more memory (--memory) raises this limit")
         self.corpus.hold_in_files(self.folder.path)
-        if done is not None:
-            return self._restored(done)
+        if figures is not None:
+            return self._restored(figures)
         rows = self._read()
-        self._save(rows)
+        if not self.folder.temporary:
+            self._save(rows)
         return rows
 
-    def _restored(self, done: Mapping[str, Any]) -> RowsRead:
+    def _restored(self, figures: Mapping[str, Any]) -> RowsRead:
         """Return what an earlier attempt has saved."""
-        self._check_inputs(done["inputs"])
-        arrays = self.folder.load("sketch", "rows.npz")
-        self.folder.check("sketch", done["files"])
-        self.corpus.restore(
-            arrays, json.loads(arrays["values"].tobytes()), done["files"]
-        )
-        if self._plan.ignore_common is not None:
-            tokens = self.folder.load("sketch", "common.npz")["tokens"]
-            self._plan = self._plan.ignoring(
-                CommonShingles(tuple(done["common"]), tokens)
-            )
+        self._check_inputs(figures["inputs"])
+        self.folder.check(figures["files"])
+        with TaskFile(self.folder, "sketch", 0) as file:
+            of_corpus = file.only(OF_CORPUS)
+            of_corpus["orders"] = of_corpus["orders"].view(figures["orders"])
+            values = json.loads(of_corpus["values"].tobytes())
+            self.corpus.restore(of_corpus, values, figures["files"])
+            if figures["common"] is not None:
+                tokens = file.only(OF_COMMON)["tokens"]
+                common = CommonShingles(tuple(figures["common"]), tokens)
+                self._plan = self._plan.ignoring(common)
+            earlier = None
+            if self.index is not None:
+                of_earlier = file.only(OF_EARLIER)
+                other_keys = ["keys"] if len(of_earlier["ends"]) else ["ends", "bytes"]
+                for name in other_keys:
+                    del of_earlier[name]
+                earlier = Earlier.of_arrays(of_earlier)
+            labels = file.only(OF_COMPONENTS)["labels"]
+            of_rows = file.only(OF_ROWS)
         for name in ("read", "sketch", "match"):
             self.clock.add(name, 0.0, 0)
-        earlier = (
-            None
-            if self.index is None
-            else Earlier.of_arrays(self.folder.load("sketch", "earlier.npz"))
-        )
-        columns = {
-            name: arrays[name] for name in ("nbytes", "labels", "first", "alone")
-        }
+        alone = of_rows["alone"].view(np.bool_)
         return RowsRead(
-            **columns, empty=done["empty"], plan=self._plan, earlier=earlier
+            of_rows["nbytes"],
+            labels,
+            of_rows["first"],
+            alone,
+            figures["empty"],
+            self._plan,
+            earlier,
         )
 
     def _check_inputs(self, before: Mapping[str, int]) -> None:
@@ -154,28 +165,28 @@ class FirstReading:
 
     def _save(self, rows: RowsRead) -> None:
         """Record that this stage is over."""
-        of_corpus, values = self.corpus.state()
-        of_corpus["values"] = np.frombuffer(json.dumps(values).encode(), np.uint8)
-        of_rows = {
-            name: getattr(rows, name) for name in ("nbytes", "labels", "first", "alone")
-        }
-        files = self.corpus.files_of_state
-        figures = {
-            "empty": rows.empty,
-            "longest_row": self.longest,
-            "inputs": self._sums.finished(),
-            "files": files,
-        }
-        saved = self.folder.save(
-            "rows.npz", {**of_corpus, **of_rows}
-        ) | self.folder.sums(files)
-        if rows.earlier is not None:
-            saved |= self.folder.save("earlier.npz", rows.earlier.arrays())
-        common = rows.plan.shingles.common
-        if common is not None:
-            saved |= self.folder.save("common.npz", {"tokens": common.tokens})
-            figures["common"] = common.numbers
-        self.folder.finish("sketch", figures, saved)
+        with writing(self.folder, "sketch", 0) as writer:
+            is_alone = rows.alone.view(np.uint8)
+            writer.add(OF_ROWS, nbytes=rows.nbytes, first=rows.first, alone=is_alone)
+            writer.add(OF_COMPONENTS, labels=rows.labels)
+            of_corpus, values = self.corpus.state()
+            orders = of_corpus.get("orders", rows.labels[:0])
+            of_corpus["orders"] = orders.view(np.uint64)
+            of_corpus["values"] = np.frombuffer(json.dumps(values).encode(), np.uint8)
+            writer.add(OF_CORPUS, **of_corpus)
+            common = rows.plan.shingles.common
+            if common is not None:
+                writer.add(OF_COMMON, tokens=common.tokens)
+            if rows.earlier is not None:
+                writer.add(OF_EARLIER, **rows.earlier.arrays())
+            writer.figures = {
+                "files": self.folder.sums(self.corpus.files_of_state),
+                "inputs": self._sums.finished(),
+                "empty": rows.empty,
+                "longest_row": self.longest,
+                "orders": orders.dtype.str,
+                "common": None if common is None else common.numbers,
+            }
 
     def _read(self) -> RowsRead:
         """Read all texts, and join the rows that share a bucket."""
@@ -265,18 +276,6 @@ class FirstReading:
         longest = 0
         words = GrowingArray(np.uint64, WIDTH)
 
-        def finish(piece: Sketched) -> _SketchedPiece:
-            rows = MarkedRows.of(piece, plan, secret)
-            earlier = (
-                NOTHING_EARLIER
-                if removed is None
-                else removed.take_from(rows.keys, piece.signatures)
-            )
-            crowded = slots.crowded(rows.keys)
-            return _SketchedPiece(
-                rows, crowded, slots.hashes(piece.signatures, crowded), earlier
-            )
-
         def batches() -> Iterator[Texts]:
             nonlocal longest
             for batch in texts:
@@ -291,13 +290,12 @@ class FirstReading:
                     )
                 yield batch
 
-        for piece in sketched(batches(), plan, self.clock, finish, self.progress):
+        for rows in sketched_rows(
+            batches(), plan, secret, self.clock, removed, slots, self.progress
+        ):
             with naming_stage("sketch"):
-                runs.add(piece.rows.keys)
-                slots.add(len(words) + piece.crowded, piece.hashes)
-                if removed is not None:
-                    removed.add(piece.earlier, len(words))
-                words.extend(piece.rows.marks.words)
+                runs.add(rows.keys)
+                words.extend(rows.marks.words)
                 if self._source_bytes and budget.memory < budget.least(
                     len(words), longest
                 ):

@@ -278,30 +278,31 @@ def _run_within(run: OpenRun, cap: Cap, plan: Plan, parquet: bool) -> DedupResul
             run = replace(run, outputs=outputs)
         check_places(run)
         page = run.page(plan)
+        with _showing_refusal(page, outputs), faults_of(corpus), quick_switches():
+            ids = corpus.layout.id_column is not None
+            budget = Budget(
+                cap.memory,
+                plan,
+                pairs,
+                ids,
+                parquet,
+                index is not None,
+                inputs.by is not None,
+            )
+            longest = budget.longest_row(0)
+            findings = find_in_parts(
+                corpus, keep, budget, longest, folder, clock, index, run.progress
+            )
         with _showing_refusal(page, outputs), all_or_none():
-            with faults_of(corpus), quick_switches():
-                ids = corpus.layout.id_column is not None
-                budget = Budget(
-                    cap.memory,
-                    plan,
-                    pairs,
-                    ids,
-                    parquet,
-                    index is not None,
-                    inputs.by is not None,
-                )
-                longest = budget.longest_row(0)
-                findings = find_in_parts(
-                    corpus, keep, budget, longest, folder, clock, index, run.progress
-                )
-                if findings.similar is not None:
+            folder.finish("outputs", paths=outputs.paths)  # appears before they do
+            if findings.similar is not None:
+                with faults_of(corpus), quick_switches():
                     write_similar(run, findings.similar, page)
             result = findings.result(clock, _read_rows(corpus))
             result = replace(result, options=result.options | {"keep": keep})
             _check_removed(run, result, page)
             with clock.stage("write", clock.stages["sketch"].nbytes):
                 write_result(run, result, index, page)
-                folder.finish("outputs", {"paths": outputs.paths})
         if sys.platform == "win32":  # which removes no open files
             corpus.hold_in_memory()
     return replace(result, summary=replace(result.summary, stages=clock.stages))

@@ -1,9 +1,8 @@
 """The work folder of a run: what its stages have made, so that a run that ended early can go on.
 
-The folder holds `manifest.json`, which is replaced as a whole after each stage, and the files that
-it names. It says what the run is (parameters, inputs with their sizes), and for each stage that is
-over its figures and the checksums of its files. Files that it does not name are remains of a stage
-that ended early, and are removed.
+The folder holds `manifest.json`, which says what the run is (parameters, inputs with their sizes),
+and the files of the stages that are over (`lshfast._engine.parts.task_files`). Their figures name
+further files. What no stage names is what is left of a stage that ended early, and is removed.
 """
 
 from __future__ import annotations
@@ -13,35 +12,76 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from lshfast._common.atomic_files import atomic_file
 from lshfast._common.container import Manifest
 from lshfast._common.errors import FormatError
 from lshfast._common.locks import locked
 from lshfast._common.private_files import make_folder, private
+from lshfast._common.types import UInt64Array
 from lshfast._common.visible import printable
+from lshfast._engine.parts.task_files import (
+    figures_of,
+    manifest_of,
+    task_path,
+    writing,
+)
 from lshfast.kernels.checksum import checksum
 
 MANIFEST = "manifest.json"
 LOCK = "lock"
-VERSION = 6
-_MANIFEST = Manifest(VERSION, "run stages")
+VERSION = 7
+_MANIFEST = Manifest(VERSION, "run")
 
 # Bytes of a file that are read at a time for its checksum.
 PIECE_BYTES = 1 << 20
 
-# The stage after which the files are removed.
+# The stage after which the files are removed, and the one that names the outputs.
 OVER = "over"
+OUTPUTS = "outputs"
 
+COLUMNS: dict[str, dict[str, str]] = {
+    "sketch": {
+        "nbytes": "<i8",
+        "first": "<i8",
+        "labels": "<i8",
+        "lines": "<i8",
+        "starts": "<i8",
+        "ids": "<i8",
+        "orders": "<u8",
+        "by": "<i8",
+        "tokens": "<u8",
+        "rows": "<i8",
+        "similarity": "<f8",
+        "keys": "<i8",
+        "ends": "<i8",
+        "alone": "|u1",
+        "values": "|u1",
+        "bytes": "|u1",
+    },
+    "texts": {"sums": "<u8"},
+    "part": {
+        "keeper": "<i8",
+        "similarity": "<f8",
+        "copies": "<i8",
+        "pairs": "<u8",
+    },
+    OUTPUTS: {},
+    OVER: {},
+}
+
+# The suffixes of the files of a task.
+KINDS = "data", "json"
+
+_TASK = re.compile(rf"({'|'.join(COLUMNS)})-(\d{{5,}})\.json")
 _OWN = re.compile(
-    r"manifest\.json|lock|\..*\.part|(rows|common|earlier|texts|part-\d+)\.npz|part-\d+\.(texts|signatures)|(slots|points)\.bin"
-    r"|(ids|orders)\.strings|rejects\.jsonl|(band|pairs)-\d+-\d+\.run|pairs-(\d+|copies|copies-\d+|merged-\d+)\.run"
+    rf"manifest\.json|lock|\..*\.part|({'|'.join(COLUMNS)})-\d{{5,}}\.(json|data)"
+    r"|part-\d+\.(texts|signatures)|(slots|points)\.bin|(ids|orders)\.strings|rejects\.jsonl"
+    r"|(band|pairs)-\d+-\d+\.run|pairs-(\d+|copies|copies-\d+|merged-\d+)\.run"
 )
-
-Arrays = Mapping[str, npt.NDArray[Any]]
 
 
 class WorkFolder:
@@ -52,6 +92,8 @@ class WorkFolder:
     path : str
     temporary : bool
         Whether the folder is a temporary one, so that the run cannot be resumed.
+    work, stamp, columns, indexes
+        As in `lshfast._engine.parts.task_files.TaskFolder`.
     """
 
     def __init__(
@@ -59,8 +101,11 @@ class WorkFolder:
     ) -> None:
         self.path: str = path
         self.temporary: bool = temporary
-        self._run = dict(run)
-        self._stages: dict[str, Any] = {}
+        self._run: dict[str, Any] = json.loads(json.dumps(run))
+        self.work: str = path
+        self.stamp: int = _MANIFEST.sum_of(self._run)
+        self.columns = COLUMNS
+        self.indexes: dict[str, UInt64Array] = {}
 
     @classmethod
     @contextmanager
@@ -120,11 +165,11 @@ class WorkFolder:
                 try:
                     yield folder
                 except BaseException:
-                    over = not folder._stages  # there is nothing to go on with
+                    over = not any(folder._tasks())  # there is nothing to go on with
                     raise
                 else:
                     with suppress(OSError):  # the outputs are complete
-                        folder.finish(OVER, {})
+                        folder.finish(OVER)
                     over = True
                 finally:
                     if over:
@@ -137,42 +182,42 @@ class WorkFolder:
 
     def _begin(self) -> None:
         names = set(os.listdir(self.path))
+        if MANIFEST in names:  # files of other versions have other names
+            self._check_run()
         foreign = sorted(name for name in names if not _OWN.fullmatch(name))
         if foreign:
             raise FormatError(
                 f"{printable(self.path)}: this folder holds {foreign[0]!r}, which is no file of a "
                 "run"
             )
-        if MANIFEST in names:
-            self._stages = self._checked(self._read())
-            if OVER in self._stages:  # its files were being removed
-                self._stages = {
-                    name: stage
-                    for name, stage in self._stages.items()
-                    if not stage["files"]
-                }
-                del self._stages[OVER]
-        known = {
-            MANIFEST,
-            LOCK,
-            *(name for stage in self._stages.values() for name in stage["files"]),
-        }
-        for name in names - known:
-            os.unlink(os.path.join(self.path, name))
-        self._write()
+        tasks = list(self._tasks()) if MANIFEST in names else []
+        kept_names = {MANIFEST, LOCK}
+        is_over = (OVER, 0) in tasks  # its files were being removed
+        for stage, task in tasks:
+            if not is_over or stage == OUTPUTS:
+                of_task = (task_path(self, stage, task, kind) for kind in KINDS)
+                kept_names.update(map(os.path.basename, of_task))
+                kept_names.update(figures_of(self, stage, task)["files"])
+        self._unlink(names - kept_names)
+        if MANIFEST not in names:
+            with atomic_file(os.path.join(self.path, MANIFEST), private=True) as file:
+                file.write(_MANIFEST.pack(self._run))
 
-    def _read(self) -> dict[str, Any]:
+    def _tasks(self) -> Iterator[tuple[str, int]]:
+        """Yield the stage and the number of each task that is done."""
+        for name in os.listdir(self.path):
+            match = _TASK.fullmatch(name)
+            if match:
+                yield match[1], int(match[2])
+
+    def _check_run(self) -> None:
+        """Raise ValueError unless the folder belongs to this run."""
         path = os.path.join(self.path, MANIFEST)
         with open(path, "rb", opener=private) as file:
-            run, stages = _MANIFEST.unpack(file.read(), path)
-        return {"run": run, "stages": stages}
-
-    def _checked(self, found: dict[str, Any]) -> dict[str, Any]:
-        """Return the stages of a manifest, after comparing what its run is."""
-        own: dict[str, Any] = json.loads(json.dumps(self._run))
-        for name in dict.fromkeys([*own, *found["run"]]):
-            mine = own.get(name)
-            theirs = found["run"].get(name)
+            (other_run,) = _MANIFEST.unpack(file.read(), path)
+        for name in dict.fromkeys([*self._run, *other_run]):
+            mine = self._run.get(name)
+            theirs = other_run.get(name)
             if isinstance(mine, dict) and isinstance(theirs, dict):
                 reason = _difference(name, mine, theirs)
             else:
@@ -181,16 +226,11 @@ class WorkFolder:
                 raise ValueError(
                     f"{printable(self.path)}: this folder belongs to another run: {reason}"
                 )
-        files = [name for stage in found["stages"].values() for name in stage["files"]]
-        if not all(map(_OWN.fullmatch, files)):
-            raise FormatError(
-                f"{printable(os.path.join(self.path, MANIFEST))}: damaged: it names other files"
-            )
-        return dict(found["stages"])
 
-    def done(self, stage: str) -> dict[str, Any] | None:
-        """Return the figures of a stage that is over, or None."""
-        return self._stages[stage]["figures"] if stage in self._stages else None
+    def done(self, stage: str, task: int = 0) -> dict[str, Any] | None:
+        """Return the figures of a task that is done, or None."""
+        manifest = manifest_of(self, stage, task)
+        return None if manifest is None else dict(manifest["figures"])
 
     def check_inputs(self, before: Mapping[str, int], now: Mapping[str, int]) -> None:
         """Raise ValueError if the checksums of the inputs differ."""
@@ -200,103 +240,48 @@ class WorkFolder:
                 f"{printable(self.path)}: this folder belongs to another run: {reason}"
             )
 
-    def finish(
-        self,
-        stage: str,
-        figures: Mapping[str, Any],
-        files: Mapping[str, int | None] | None = None,
-    ) -> None:
-        """Record that a stage is over: its figures, as values of JSON, and its files with the
-        checksums of `save`.
-        """
-        self._stages[stage] = {"figures": figures, "files": dict(files or {})}
-        self._write()
+    def finish(self, stage: str, **figures: Any) -> None:
+        """Record that a stage without columns is over, if the run can be resumed."""
+        if self.temporary:
+            return
+        with writing(self, stage, 0) as writer:
+            writer.figures = {"files": [], **figures}
 
-    def forget(self, stage: str) -> None:
-        """Remove the files of a stage that are not needed any more, and keep its figures."""
-        for name in self._stages[stage]["files"]:
-            with suppress(FileNotFoundError):
-                os.unlink(os.path.join(self.path, name))
-        self._stages[stage]["files"] = {}
-        self._write()
+    def sums(self, names: Iterable[str]) -> dict[str, int]:
+        """Return the checksums of complete files."""
+        return {name: self._sum_of(name) for name in names}
 
-    def save(self, name: str, arrays: Arrays) -> dict[str, int | None]:
-        """Write arrays to a file, and return its name and checksum for `finish`."""
-        with self._replacing(name) as file:
-            np.savez(file, **dict[str, Any](arrays))
-        return self.sums([name])
+    def check(self, sums: Mapping[str, int]) -> None:
+        """Compare files with their checksums; a FormatError names a file that is damaged."""
+        for name, sum_before in sums.items():
+            path = os.path.join(self.path, name)
+            try:
+                is_damaged = self._sum_of(name) != sum_before
+            except OSError as error:
+                raise FormatError(
+                    f"{printable(path)}: damaged or missing: {error.strerror or error}"
+                ) from None
+            if is_damaged:
+                raise FormatError(f"{printable(path)}: damaged: its checksum differs")
 
-    def sums(self, names: Iterable[str]) -> dict[str, int | None]:
-        """Return the checksums of complete files for `finish`."""
-        found = dict[str, int | None]()
-        for name in names:
-            with open(
-                os.path.join(self.path, name), "rb", buffering=0, opener=private
-            ) as file:
-                found[name] = _sum_of_file(file)
-        return found
-
-    def check(self, stage: str, names: Iterable[str]) -> None:
-        """Compare files with the checksums of a stage; a FormatError names a file that is
-        damaged.
-        """
-        for name in names:
-            with self._checked_file(stage, name):
-                pass
-
-    def load(self, stage: str, name: str) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays of a file of a stage; a FormatError names a file that is damaged."""
-        with (
-            self._checked_file(stage, name) as file,
-            np.load(file, allow_pickle=False) as content,
-        ):
-            return {key: content[key] for key in content.files}
-
-    @contextmanager
-    def _checked_file(self, stage: str, name: str) -> Iterator[BinaryIO]:
+    def _sum_of(self, name: str) -> int:
+        """Return the checksum of the checksums of the pieces of a file."""
         path = os.path.join(self.path, name)
-        try:
-            with open(path, "rb", opener=private) as file:
-                if _sum_of_file(file) != self._stages[stage]["files"].get(name):
-                    raise FormatError(
-                        f"{printable(path)}: damaged: its checksum differs"
-                    )
-                file.seek(0)
-                yield file
-        except OSError as error:
-            raise FormatError(
-                f"{printable(path)}: damaged or missing: {error.strerror or error}"
-            ) from None
+        with open(path, "rb", buffering=0, opener=private) as file:
+            pieces = iter(lambda: file.read(PIECE_BYTES), b"")
+            return checksum(np.array([checksum(piece) for piece in pieces], "<u8"))
 
-    def _write(self) -> None:
-        with self._replacing(MANIFEST) as file:
-            file.write(_MANIFEST.pack(self._run, self._stages))
-
-    @contextmanager
-    def _replacing(self, name: str) -> Iterator[BinaryIO]:
-        """Open a file that gets its name, complete, when the block ends; the outputs' files wait,
-        these do not.
-        """
-        path = os.path.join(self.path, name)
-        hidden = os.path.join(self.path, f".{name}.part")
-        try:
-            with open(hidden, "xb", opener=private) as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(hidden, path)
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, printable(path)) from error
-        finally:
-            with suppress(OSError):
-                os.unlink(hidden)
+    def _unlink(self, names: Iterable[str]) -> None:
+        """Remove files; the last ones say that the run is over, and which outputs it has."""
+        last_names = ["", f"{OVER}-00000.json", f"{OUTPUTS}-00000.json", MANIFEST]
+        place = {name: number for number, name in enumerate(last_names)}
+        for name in sorted(names, key=lambda name: place.get(name, 0)):
+            os.unlink(os.path.join(self.path, name))
 
     def _remove(self) -> None:
-        """Remove the files of the run, the manifest last; the lock is still in use."""
+        """Remove the files of the run; the lock is still in use."""
         with suppress(OSError):
-            for name in sorted(os.listdir(self.path), key=MANIFEST.__eq__):
-                if name != LOCK:
-                    os.unlink(os.path.join(self.path, name))
+            self._unlink(set(os.listdir(self.path)) - {LOCK})
 
 
 def _difference(name: str, mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
@@ -311,9 +296,3 @@ def _difference(name: str, mine: Mapping[str, Any], theirs: Mapping[str, Any]) -
         if mine[key] != theirs[key]:
             return f"{printable(key)} has changed since"
     return "" if list(mine) == list(theirs) else f"its {name} are in another order"
-
-
-def _sum_of_file(file: BinaryIO) -> int:
-    """Return the checksum of the checksums of the pieces of a file."""
-    sums = [checksum(piece) for piece in iter(lambda: file.read(PIECE_BYTES), b"")]
-    return checksum(np.array(sums, "<u8"))

@@ -4,7 +4,7 @@ rejected rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +18,11 @@ from lshfast._engine.executors.local.outputs import Outputs
 from lshfast._engine.indexes.run_indexes import ARROW_KINDS, POINTS, Indexes
 from lshfast._engine.inputs import Inputs
 from lshfast._engine.kinds.kind import ItemKind
-from lshfast._engine.options.stored import KEY, StoredOptions, beside, write_beside
+from lshfast._engine.options.stored import StoredOptions, beside
 from lshfast._engine.pages.run_pages import check_page_output
 from lshfast._engine.pairs.listed import PairArray
-from lshfast._engine.pairs.tables import Table, portions, write_pairs
+from lshfast._engine.pairs.tables import write_pairs
+from lshfast._engine.parts.removals import Removals, added_columns, kinds_of
 from lshfast._engine.plan import AnyPlan
 from lshfast._io import (
     Corpus,
@@ -33,17 +34,11 @@ from lshfast._io import (
     id_kind,
     write_rejects,
     write_rows,
-    write_tables,
 )
-from lshfast._io.selection import SparseColumn
 
 if TYPE_CHECKING:
     from lshfast._engine.inputs import AnyReader
     from lshfast._engine.pages.rows import RowPage
-
-# Columns of a table of removed rows that may name index entries: whether it does, and whether
-# similarity is estimated.
-OF_EARLIER = "earlier", "estimated"
 
 
 @dataclass(frozen=True)
@@ -73,10 +68,7 @@ def annotations_of(outputs: Outputs, plan: AnyPlan, indexes: Indexes) -> list[st
     """Return the names of the columns that are added to the rows."""
     if not outputs.annotate:
         return []
-    columns = ["duplicate_of", SIMILARITY_NAMES[plan.measure]]
-    if indexes.against:
-        columns += OF_EARLIER
-    return columns
+    return added_columns(plan, indexes.against is not None)
 
 
 def check_places(run: OpenRun) -> None:
@@ -115,26 +107,6 @@ def check_places(run: OpenRun) -> None:
         check_rows(corpus, outputs.rows, corpus.layout.added)
 
 
-def kinds_of(corpus: Corpus, index: Any) -> dict[str, str]:
-    """Return Arrow's names for the types of all columns that a run adds or writes.
-
-    Kept keys have the type of the ids, or are strings if the keys of the index have another type.
-    """
-    ids = id_kind(corpus)
-    earlier = None
-    if index is not None:
-        earlier = index.key_kind
-    kept_kind = ids if earlier is None or ARROW_KINDS[earlier] == ids else "string"
-    kinds = dict.fromkeys(("key", "key_i", "key_j"), ids) | dict.fromkeys(
-        ("kept_key", "duplicate_of"), kept_kind
-    )
-    return (
-        kinds
-        | dict.fromkeys(SIMILARITY_NAMES.values(), "double")
-        | dict.fromkeys(OF_EARLIER, "bool")
-    )
-
-
 def write_similar(
     run: OpenRun, batches: Iterable[PairArray], page: RowPage | None
 ) -> None:
@@ -145,9 +117,8 @@ def write_similar(
     if page is not None:
         batches = page.seeing(batches)
     name = SIMILARITY_NAMES[run.plan.measure]
-    write_pairs(
-        outputs.pairs, batches, corpus, name, outputs.overwrite, kinds_of(corpus, None)
-    )
+    kinds = kinds_of(id_kind(corpus))
+    write_pairs(outputs.pairs, batches, corpus, name, outputs.overwrite, kinds)
 
 
 def write_result(
@@ -156,60 +127,39 @@ def write_result(
     """Write the outputs of a result except pairs and indexes; keepers may be in the index."""
     outputs = run.outputs
     corpus = run.corpus
-    plan = run.plan
-    removed = np.flatnonzero(~result.keep)
-    kinds = {}
+    removals = None
     if outputs.removed or outputs.annotate:
-        kinds = kinds_of(corpus, index)
+        removals = _removals(corpus, result, index)
     if outputs.removed:
-        parts = (
-            removed[part] for part in portions(corpus, removed, result.keeper[removed])
-        )
-        tables = (
-            {"key": corpus.keys_of(part), **_account(corpus, result, part, plan, kinds)}
-            for part in parts
-        )
+        assert removals is not None
         stored = StoredOptions.of(result.options, run.inputs)
-        write_tables(
-            outputs.removed, tables, outputs.overwrite, kinds, {KEY: stored.as_json()}
-        )
-        write_beside(outputs.removed, stored, outputs.overwrite)
+        removals.write(outputs.removed, corpus, run.plan, stored, outputs.overwrite)
     if corpus.layout.on_error == "skip" and outputs.rejects:
         write_rejects(outputs.rejects, corpus.rejected, outputs.overwrite)
     if outputs.rows is not None:
-        _write_rows(run, result, removed, kinds)
+        _write_rows(run, result, removals)
     if page is not None:
         page.write(result, outputs.overwrite)
 
 
-def _account(
-    corpus: Corpus,
-    result: DedupResult,
-    rows: Int64Array,
-    plan: AnyPlan,
-    kinds: dict[str, str],
-) -> Table:
-    """Return the columns that describe removed rows; OF_EARLIER only with an index."""
-    if result.earlier is None:
-        kept_keys = corpus.keys_of(result.keeper[rows])
-    else:
-        kept_keys = [result.kept_key(row) for row in rows.tolist()]
-    if kinds["kept_key"] == "string":
-        kept_keys = list(map(str, kept_keys))
-    account: Table = {
-        "kept_key": kept_keys,
-        SIMILARITY_NAMES[plan.measure]: result.similarity[rows],
-    }
-    if result.earlier is not None:
-        earlier = result.keeper[rows] < 0
-        estimated = earlier & (plan.measure == "jaccard") | (plan.verify != "exact")
-        account |= dict(zip(OF_EARLIER, (earlier, estimated), strict=True))
-    return account
+def _removals(corpus: Corpus, result: DedupResult, index: Any) -> Removals:
+    """Return the removed rows of a result; those that are kept instead may be in the index."""
+    rows = np.flatnonzero(~result.keep)
+    keepers = result.keeper[rows]
+    earlier = None if result.earlier is None else keepers < 0
+    entries = None if index is None else index.key_kind
+
+    def kept_keys(places: Int64Array) -> Sequence[Any]:
+        if earlier is None:
+            return corpus.keys_of(keepers[places])
+        return [result.kept_key(row) for row in rows[places].tolist()]
+
+    kinds = kinds_of(id_kind(corpus), None if entries is None else ARROW_KINDS[entries])
+    similarity = result.similarity[rows]
+    return Removals(rows, kept_keys, similarity, earlier, kinds, keepers)
 
 
-def _write_rows(
-    run: OpenRun, result: DedupResult, removed: Int64Array, kinds: dict[str, str]
-) -> None:
+def _write_rows(run: OpenRun, result: DedupResult, removals: Removals | None) -> None:
     """Write the rows that are kept; all rows if they are annotated."""
     outputs = run.outputs
     corpus = run.corpus
@@ -217,15 +167,11 @@ def _write_rows(
     progress = run.progress
     assert outputs.rows is not None
     annotations = {}
-    if outputs.annotate:
-        for name in _account(corpus, result, removed[:0], plan, kinds):
-
-            def values(places: Int64Array, name: str = name) -> Any:
-                return _account(corpus, result, removed[places], plan, kinds)[name]
-
-            annotations["duplicate_of" if name == "kept_key" else name] = SparseColumn(
-                removed, values, len(result.keep)
-            )
+    kinds: Mapping[str, str] = {}
+    if outputs.annotate and removals is not None:
+        annotations = removals.annotations(len(result.keep), plan)
+    if removals is not None:
+        kinds = removals.kinds
     keep = np.ones_like(result.keep) if outputs.annotate else result.keep
     bytes_done = 0
 

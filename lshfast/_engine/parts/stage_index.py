@@ -17,9 +17,8 @@ from lshfast._common.container import Header, named_format
 from lshfast._common.errors import FormatError
 from lshfast._common.types import UInt64Array
 from lshfast._common.visible import printable
+from lshfast._engine.parts.task_files import TaskFolder, index_path, manifest_of
 from lshfast.kernels.checksum import checksum
-from lshfast.stages.stage_plan import StagePlan
-from lshfast.stages.task_files import index_path, manifest_of
 
 VERSION = 1
 HEAD = Header(b"LSHFIDX\0", (VERSION,), "QQQ", "the index of a stage")
@@ -44,21 +43,23 @@ class DataFile(NamedTuple):
         )
 
 
-def has_index(plan: StagePlan, stage: str) -> bool:
+def has_index(folder: TaskFolder, stage: str) -> bool:
     """Return whether the index of a stage is written, so that all its tasks are done."""
-    return os.path.exists(index_path(plan, stage))
+    return os.path.exists(index_path(folder, stage))
 
 
-def write_index(plan: StagePlan, stage: str, files: list[DataFile]) -> None:
+def write_index(folder: TaskFolder, stage: str, files: list[DataFile]) -> None:
     """Write the index of a stage whose tasks are all done."""
     numbers = np.array(files, "<u8").reshape(-1)
-    head = HEAD.pack(VERSION, plan.stamp, len(files), checksum(numbers.view(np.uint8)))
-    with atomic_file(index_path(plan, stage), overwrite=True) as stream:
+    head = HEAD.pack(
+        VERSION, folder.stamp, len(files), checksum(numbers.view(np.uint8))
+    )
+    with atomic_file(index_path(folder, stage), overwrite=True) as stream:
         stream.write(head)
         stream.write(numbers.view(np.uint8).data)
 
 
-def data_file(plan: StagePlan, stage: str, task: int) -> DataFile | None:
+def data_file(folder: TaskFolder, stage: str, task: int) -> DataFile | None:
     """Return what is known of the data file of a task; None for one that is not done.
 
     Raises
@@ -66,23 +67,23 @@ def data_file(plan: StagePlan, stage: str, task: int) -> DataFile | None:
     FormatError
         If the index, or the manifest, is damaged or of another plan; the message names it.
     """
-    if stage not in plan.indexes and has_index(plan, stage):
-        plan.indexes[stage] = _read_index(plan, stage)
-    if stage in plan.indexes and task < len(plan.indexes[stage]):
-        return DataFile(*plan.indexes[stage][task].tolist())
-    manifest = manifest_of(plan, stage, task)
+    if stage not in folder.indexes and has_index(folder, stage):
+        folder.indexes[stage] = _read_index(folder, stage)
+    if stage in folder.indexes and task < len(folder.indexes[stage]):
+        return DataFile(*folder.indexes[stage][task].tolist())
+    manifest = manifest_of(folder, stage, task)
     return None if manifest is None else DataFile.of(manifest)
 
 
-def _read_index(plan: StagePlan, stage: str) -> UInt64Array:
-    path = index_path(plan, stage)
+def _read_index(folder: TaskFolder, stage: str) -> UInt64Array:
+    path = index_path(folder, stage)
     with open(path, "rb") as file:
         content = file.read()
     with named_format(path):
         _, stamp, count, numbers_sum = HEAD.unpack(content)
     numbers = np.frombuffer(content, np.uint8, offset=HEAD.size)
     width = len(DataFile._fields)
-    if stamp != plan.stamp:
+    if stamp != folder.stamp:
         raise FormatError(f"{printable(path)}: it belongs to another plan")
     if len(numbers) != 8 * width * count or checksum(numbers) != numbers_sum:
         raise FormatError(f"{printable(path)}: damaged: its checksum differs")

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +25,9 @@ import numpy.typing as npt
 from lshfast._common.atomic_files import atomic_file
 from lshfast._common.container import Header, Manifest
 from lshfast._common.errors import FormatError
+from lshfast._common.types import UInt64Array
 from lshfast._common.visible import printable
 from lshfast.kernels.checksum import checksum
-from lshfast.stages.stage_plan import StagePlan
 
 VERSION = 5
 HEAD = Header(b"LSHFTSK\0", (VERSION,), "Q", "a data file of a task")
@@ -36,66 +36,42 @@ _MANIFEST = Manifest(VERSION, "task")
 # The largest number of bytes in a range that tasks write at a time, where they have a choice.
 RANGE_BYTES = 8 << 20
 
-# The columns of the data files of each stage, with their types; wider types come first, so that
-# arrays are aligned.
-COLUMNS: dict[str, dict[str, str]] = {
-    "count": {"places": "<u4"},
-    "recount": {"tokens": "<u8", "counts": "<i8"},
-    "sketch": {
-        "prints": "<u8",
-        "keys": "<u8",
-        "lines": "<i8",
-        "starts": "<i8",
-        "id_marks": "<u8",
-        "orders": "<u8",
-        "values": "|u1",
-    },
-    "band": {"records": "<u8"},
-    "join": {"links": "<u8"},
-    "group": {
-        "rows": "<i8",
-        "parts": "<i8",
-        "chosen": "<i8",
-        "ranks": "<i8",
-        "sampled": "<i8",
-        "read": "|u1",
-    },
-    "collect": {
-        "rows": "<i8",
-        "chosen": "<i8",
-        "ranks": "<i8",
-        "lengths": "<i8",
-        "key_lengths": "<i8",
-        "keys": "|u1",
-        "texts": "|u1",
-    },
-    "verify": {"rows": "<i8", "similarity": "<f8", "key_lengths": "<i8", "keys": "|u1"},
-    "apply": {},
-}
 
-# Further columns, if rows are counted by the values of a column.
-COLUMNS_OF_VALUES: dict[str, dict[str, str]] = {
-    "sketch": {"codes": "<i8"},
-    "collect": {"codes": "<i8"},
-    "verify": {"codes": "<i8", "counts": "<i8"},
-}
+class TaskFolder(Protocol):
+    """What has its tasks' files in a folder: the plan of a run in stages, or a run within a cap."""
+
+    @property
+    def work(self) -> str:
+        """The path of the folder."""
+        ...
+
+    @property
+    def stamp(self) -> int:
+        """The number that all files of the run bear."""
+        ...
+
+    @property
+    def columns(self) -> Mapping[str, Mapping[str, str]]:
+        """The columns of the data files of each stage, with their types.
+
+        Wider types come first, so that arrays are aligned.
+        """
+        ...
+
+    @property
+    def indexes(self) -> dict[str, UInt64Array]:
+        """The indexes of stages that were read: see `lshfast._engine.parts.stage_index`."""
+        ...
 
 
-def columns_of(plan: StagePlan, stage: str) -> dict[str, str]:
-    """Return the columns of the data files of a stage."""
-    return ({} if plan.by is None else COLUMNS_OF_VALUES.get(stage, {})) | COLUMNS[
-        stage
-    ]
-
-
-def task_path(plan: StagePlan, stage: str, task: int, suffix: str) -> str:
+def task_path(folder: TaskFolder, stage: str, task: int, suffix: str) -> str:
     """Return the path of a file of a task; the suffixes are data and json."""
-    return os.path.join(plan.work, f"{stage}-{task:05}.{suffix}")
+    return os.path.join(folder.work, f"{stage}-{task:05}.{suffix}")
 
 
-def index_path(plan: StagePlan, stage: str) -> str:
-    """Return the path of the index of a stage; see `lshfast.stages.stage_index`."""
-    return os.path.join(plan.work, f"{stage}.index")
+def index_path(folder: TaskFolder, stage: str) -> str:
+    """Return the path of the index of a stage; see `lshfast._engine.parts.stage_index`."""
+    return os.path.join(folder.work, f"{stage}.index")
 
 
 class TaskWriter:
@@ -107,7 +83,9 @@ class TaskWriter:
         Values of JSON for the manifest; the seconds of the task are added.
     """
 
-    def __init__(self, stream: BinaryIO, columns: dict[str, str], stamp: int) -> None:
+    def __init__(
+        self, stream: BinaryIO, columns: Mapping[str, str], stamp: int
+    ) -> None:
         self.figures: dict[str, Any] = {}
         self._began = time.perf_counter()
         self._stream = stream
@@ -155,23 +133,24 @@ class TaskWriter:
 
 
 @contextmanager
-def writing(plan: StagePlan, stage: str, task: int) -> Iterator[TaskWriter]:
+def writing(folder: TaskFolder, stage: str, task: int) -> Iterator[TaskWriter]:
     """Write the data file of a task, and its manifest if the block ends without an error.
 
-    The hidden files of killed attempts are removed, but not those that another process writes.
+    The files are private. The hidden files of killed attempts are removed, but not those that
+    another process writes.
     """
-    with atomic_file(task_path(plan, stage, task, "data"), overwrite=True) as stream:
-        writer = TaskWriter(stream, columns_of(plan, stage), plan.stamp)
+    with atomic_file(task_path(folder, stage, task, "data"), True, True) as stream:
+        writer = TaskWriter(stream, folder.columns[stage], folder.stamp)
         yield writer
         manifest = writer.finish()
-    with atomic_file(task_path(plan, stage, task, "json"), overwrite=True) as stream:
+    with atomic_file(task_path(folder, stage, task, "json"), True, True) as stream:
         stream.write(manifest)
-    plan.indexes.pop(stage, None)
+    folder.indexes.pop(stage, None)
     with suppress(FileNotFoundError):  # it is of another attempt at this task
-        os.unlink(index_path(plan, stage))
+        os.unlink(index_path(folder, stage))
 
 
-def manifest_of(plan: StagePlan, stage: str, task: int) -> dict[str, Any] | None:
+def manifest_of(folder: TaskFolder, stage: str, task: int) -> dict[str, Any] | None:
     """Return the manifest of a task that is done, None for another one.
 
     Raises
@@ -179,7 +158,7 @@ def manifest_of(plan: StagePlan, stage: str, task: int) -> dict[str, Any] | None
     FormatError
         If the manifest is damaged, of another version or of another plan; the message names it.
     """
-    path = task_path(plan, stage, task, "json")
+    path = task_path(folder, stage, task, "json")
     shown = printable(path)
     try:
         with open(path, "rb") as file:
@@ -188,8 +167,9 @@ def manifest_of(plan: StagePlan, stage: str, task: int) -> dict[str, Any] | None
         return None
     except OSError as error:
         raise OSError(error.errno, error.strerror, shown) from error
-    if content.get("stamp") != plan.stamp or content.get("columns") != columns_of(
-        plan, stage
+    if (
+        content.get("stamp") != folder.stamp
+        or content.get("columns") != folder.columns[stage]
     ):
         raise FormatError(f"{shown}: it belongs to another plan")
     sizes = [content.get(name) for name in ("nbytes", "ranges", "index")]
@@ -201,11 +181,11 @@ def manifest_of(plan: StagePlan, stage: str, task: int) -> dict[str, Any] | None
     return content
 
 
-def figures_of(plan: StagePlan, stage: str, task: int) -> dict[str, Any]:
+def figures_of(folder: TaskFolder, stage: str, task: int) -> dict[str, Any]:
     """Return the figures of a task that is done."""
-    manifest = manifest_of(plan, stage, task)
+    manifest = manifest_of(folder, stage, task)
     if manifest is None:
         raise ValueError(
-            f"{printable(plan.work)}: task {task} of stage {stage} is not done"
+            f"{printable(folder.work)}: task {task} of stage {stage} is not done"
         )
     return dict(manifest["figures"])

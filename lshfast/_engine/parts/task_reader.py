@@ -1,4 +1,4 @@
-"""Reading the data file of a task; `lshfast.stages.task_files` has the format."""
+"""Reading the data file of a task; `lshfast._engine.parts.task_files` has the format."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from lshfast._common.container import named_format
 from lshfast._common.errors import FormatError
 from lshfast._common.types import UInt64Array
 from lshfast._common.visible import printable
+from lshfast._engine.parts.stage_index import DataFile, data_file
+from lshfast._engine.parts.task_files import HEAD, TaskFolder, task_path
 from lshfast.kernels.checksum import checksum
-from lshfast.stages.stage_index import DataFile, data_file
-from lshfast.stages.stage_plan import StagePlan
-from lshfast.stages.task_files import HEAD, columns_of, task_path
 
 # A count above this would overflow sums of sizes.
 _MOST_COUNT = 1 << 48
@@ -29,7 +28,7 @@ class TaskFile:
 
     Parameters
     ----------
-    plan : StagePlan
+    folder : TaskFolder
     stage : str
     task : int
     low, high : int, optional
@@ -49,20 +48,20 @@ class TaskFile:
 
     def __init__(
         self,
-        plan: StagePlan,
+        folder: TaskFolder,
         stage: str,
         task: int,
         low: int = 0,
         high: int | None = None,
     ) -> None:
         self._path, self._columns = (
-            task_path(plan, stage, task, "data"),
-            columns_of(plan, stage),
+            task_path(folder, stage, task, "data"),
+            folder.columns[stage],
         )
-        written = data_file(plan, stage, task)
+        written = data_file(folder, stage, task)
         if written is None:
             raise ValueError(
-                f"{printable(plan.work)}: task {task} of stage {stage} is not done"
+                f"{printable(folder.work)}: task {task} of stage {stage} is not done"
             )
         self.rows = written.rows
         try:
@@ -70,7 +69,7 @@ class TaskFile:
         except FileNotFoundError:
             raise self.fault("it is missing, and its task is done") from None
         try:
-            self._index, self._offsets = self._checked(written, plan.stamp)
+            self._index, self._offsets = self._checked(written, folder.stamp)
         except BaseException:
             self._file.close()
             raise

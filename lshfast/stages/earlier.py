@@ -1,0 +1,154 @@
+"""Rows that are removed for an entry of an index of earlier rows.
+
+The sketch task of a shard finds them, the collect task divides them among the verify tasks by their
+entries, and these add them to the rows that they remove.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+
+from lshfast._common.types import Float64Array, Int64Array
+from lshfast._engine.against import EarlierRows
+from lshfast._engine.indexes.run_indexes import Indexes
+from lshfast._engine.parts.task_files import TaskWriter
+from lshfast._engine.parts.task_reader import Arrays, TaskFile
+from lshfast.kernels.checksum import checksum
+from lshfast.stages.stage_plan import StagePlan
+from lshfast.stages.task_keys import key_columns, keys_of
+from lshfast.stages.value_counts import codes_of_rows
+
+# The number of the range of a sketch file with these rows.
+OF_EARLIER = 4
+
+
+class RowsOfEntries(NamedTuple):
+    """Rows that are removed for entries of an index.
+
+    Attributes
+    ----------
+    rows : ndarray of int64, shape (m,)
+    keys : list of str or int
+        The keys of the entries.
+    similarity : ndarray of float64, shape (m,)
+    entries : ndarray of int64, shape (m,)
+        A negative number for each entry, which stands for the row that is kept instead.
+    codes : ndarray of int64, shape (m,) or (0,)
+        The values by which rows are counted, if they are.
+    """
+
+    rows: Int64Array
+    keys: list[str | int]
+    similarity: Float64Array
+    entries: Int64Array
+    codes: Int64Array
+
+
+@contextmanager
+def earlier_rows(plan: StagePlan) -> Iterator[EarlierRows | None]:
+    """Open the index of earlier rows, and yield what finds the rows similar to an entry of it.
+
+    Raises
+    ------
+    ValueError
+        If the index has changed since the plan was made.
+    """
+    if plan.against is None:
+        yield None
+        return
+    indexes = Indexes(plan.against)
+    if indexes.state() != plan.content["index_state"]:
+        raise ValueError(
+            f"{plan.against}: this index has changed since the plan of this run was made"
+        )
+    with indexes.opened(plan.engine) as index:
+        assert index is not None
+        yield EarlierRows(index, plan.engine)
+
+
+def add_earlier(writer: TaskWriter, removed: EarlierRows | None) -> None:
+    """Write the rows of a shard that are removed for an entry."""
+    if removed is not None:
+        earlier = removed.finished()
+        keys = key_columns(earlier.keys)
+        writer.add(
+            OF_EARLIER,
+            earlier_rows=earlier.rows,
+            similarity=earlier.similarity,
+            key_lengths=keys["key_lengths"],
+            entries=keys["keys"],
+        )
+
+
+def divide_earlier(
+    writer: TaskWriter, plan: StagePlan, shard: int, first_row: int, parts: int
+) -> None:
+    """Write these rows of a shard in ranges after the parts, one for each verify task."""
+    if plan.against is None:
+        return
+    with TaskFile(plan, "sketch", shard) as file:
+        arrays = file.only(OF_EARLIER)
+        arrays["keys"] = arrays["entries"]
+        rows = arrays["earlier_rows"]
+        if (rows < 0).any() or (rows >= file.rows).any():
+            raise file.fault("it has rows that are not there")
+        keys, similarity = _keys_and_similarity(plan, file, arrays, len(rows))
+    codes = codes_of_rows(plan, shard, rows)
+    tasks = np.array([checksum(str(key).encode()) % plan.tasks for key in keys])
+    for task in range(plan.tasks):
+        places = np.flatnonzero(tasks == task)
+        writer.add(
+            parts + task,
+            rows=rows[places] + first_row,
+            similarity=similarity[places],
+            **({"codes": codes[places]} if plan.codes else {}),
+            **key_columns([keys[place] for place in places.tolist()]),
+        )
+
+
+def rows_of_entries(
+    plan: StagePlan, task: int, parts: int, first_row: list[int]
+) -> RowsOfEntries:
+    """Return these rows of a verify task, of all shards."""
+    rows = [np.empty(0, np.int64)]
+    similarity = [np.empty(0, np.float64)]
+    codes = [np.empty(0, np.int64)]
+    keys: list[str | int] = []
+    number = parts + task
+    for shard in range(plan.shards if plan.against is not None else 0):
+        with TaskFile(plan, "collect", shard, number, number + 1) as file:
+            arrays = file.only(number)
+            rows_of_shard = arrays["rows"]
+            low, high = first_row[shard : shard + 2]
+            if (rows_of_shard < low).any() or (rows_of_shard >= high).any():
+                raise file.fault("it has rows of another shard")
+            keys_of_shard, similarity_of_shard = _keys_and_similarity(
+                plan, file, arrays, len(rows_of_shard)
+            )
+            if plan.codes and len(arrays["codes"]) != len(rows_of_shard):
+                raise file.fault("its columns have different lengths")
+            rows.append(rows_of_shard)
+            similarity.append(similarity_of_shard)
+            codes += [arrays[name] for name in plan.codes]
+            keys += keys_of_shard
+    number_of = {key: -1 - place for place, key in enumerate(dict.fromkeys(keys))}
+    return RowsOfEntries(
+        np.concatenate(rows),
+        keys,
+        np.concatenate(similarity),
+        np.array([number_of[key] for key in keys], np.int64),
+        np.concatenate(codes),
+    )
+
+
+def _keys_and_similarity(
+    plan: StagePlan, file: TaskFile, arrays: Arrays, rows: int
+) -> tuple[list[str | int], Float64Array]:
+    """Return the keys of the entries for which some rows are removed, and the similarities."""
+    if len(arrays["similarity"]) != rows:
+        raise file.fault("its columns have different lengths")
+    return keys_of(file, arrays, rows, plan.content["index_keys"]), arrays["similarity"]
