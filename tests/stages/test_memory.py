@@ -36,11 +36,10 @@ def test_memory_above_that_of_the_machine(tmp_path):
 def sort_in_files(monkeypatch):
     """Contract all links in files, and sort rows in files, in pieces of a few rows."""
     monkeypatch.setattr(components, "UNION_BYTES", 1 << 40)
-    monkeypatch.setattr(row_parts, "MEMORY_BYTES", 1 << 40)
+    monkeypatch.setattr(row_parts, "obtainable", lambda memory: 0)
     monkeypatch.setattr(row_parts, "PIECE_RECORDS", 50)
     monkeypatch.setattr(sketching, "BLOCK_RECORDS", 64)
     monkeypatch.setattr(sketching, "obtainable", lambda memory: 0)
-    monkeypatch.setattr(grouping, "RANGE_ROWS", 70)
     monkeypatch.setattr(record_spool, "PIECE_RECORDS", 40)
 
 
@@ -129,7 +128,7 @@ def test_the_memory_of_group_does_not_depend_on_the_rows(
     plan = plan_of_links(tmp_path, rows, links, copies=kind != "pairs")
     found = grouped(plan)
     monkeypatch.setattr(components, "UNION_BYTES", 0)
-    monkeypatch.setattr(row_parts, "MEMORY_BYTES", 0)
+    monkeypatch.setattr(row_parts, "obtainable", lambda memory: 1 << 40)
     wanted = grouped(plan)
     for columns, wanted_columns in zip(found[0], wanted[0], strict=True):
         for name, values in columns.items():
