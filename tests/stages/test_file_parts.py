@@ -52,6 +52,14 @@ def test_a_file_is_divided_by_bytes(tmp_path, name, content, options, shards):
     assert in_stages(tmp_path, source, shards=shards, tasks=2, **options) == wanted
 
 
+def test_a_file_at_a_url_is_divided(tmp_path):
+    pytest.importorskip("fsspec")
+    source = tmp_path / "in.jsonl"
+    source.write_bytes(jsonl_with(b"\n", corpus(1, 20)))
+    url = source.as_uri()
+    assert in_stages(tmp_path, url, shards=4, tasks=1) == in_memory(tmp_path, url)
+
+
 def test_a_table_is_divided_by_row_groups(tmp_path):
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")

@@ -134,10 +134,14 @@ def test_nothing_is_left_of_a_run_that_failed(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["random", "equal", "few keys", "sorted", "falling"])
-@pytest.mark.parametrize("capacity", [700, 20_000])
-def test_records_are_merged_in_any_number_of_files(tmp_path, kind, capacity):
-    random, n = np.random.default_rng(5), 60_000
-    records = random.integers(0, 2**64 - 1, (n, 2), np.uint64)
+@pytest.mark.parametrize(
+    ("words", "n", "capacity"),
+    [(2, 60_000, 700), (2, 60_000, 20_000), (4, 20_000, 700), (7, 20_000, 9_000)],
+)
+def test_records_are_merged_in_any_number_of_files(tmp_path, kind, words, n, capacity):
+    random = np.random.default_rng(5)
+    records = random.integers(0, 2**64 - 1, (n, words), np.uint64)
+    records[:, 2:-1] %= np.uint64(3)
     if kind == "equal":
         records[:] = 3
     elif kind == "few keys":
@@ -147,14 +151,15 @@ def test_records_are_merged_in_any_number_of_files(tmp_path, kind, capacity):
     if kind == "falling":
         records = records[::-1]
     with SortedRuns(
-        str(tmp_path), "r", *np.empty((2, capacity, 2), np.uint64), stamp=4
+        str(tmp_path), "r", *np.empty((2, capacity, words), np.uint64), stamp=4
     ) as runs:
         for part in np.array_split(records, 9):
             runs.add(part)
-        merged = np.concatenate([part.copy() for part in runs.merged(3 * LEAST_MEMORY)])
-        assert runs.written >= 16 * (n - capacity)
+        memory = 3 * LEAST_MEMORY
+        merged = np.concatenate([part.copy() for part in runs.merged(memory)])
+        assert runs.written >= 8 * words * (n - capacity)
         assert len(os.listdir(tmp_path)) <= 6
-    assert np.array_equal(merged, records[np.lexsort((records[:, 1], records[:, 0]))])
+    assert np.array_equal(merged, records[np.lexsort(records.T[::-1])])
     assert os.listdir(tmp_path) == []
 
 
