@@ -118,7 +118,7 @@ def grouped(plan):
 def test_the_memory_of_group_does_not_depend_on_the_rows(
     tmp_path, small_parts, monkeypatch, kind
 ):
-    rows = 360_000
+    rows = 300_000
     numbers = np.random.default_rng(2).permutation(rows)
     links = {
         "pairs": numbers.reshape(-1, 2),
@@ -134,7 +134,7 @@ def test_the_memory_of_group_does_not_depend_on_the_rows(
         for name, values in columns.items():
             assert values.tolist() == wanted_columns[name].tolist(), name
     assert found[1] == wanted[1]
-    assert found[2] < 24 << 20 < wanted[2] / 2
+    assert found[2] < 20 << 20 < wanted[2] / 2
 
 
 @pytest.mark.one_case
