@@ -16,6 +16,8 @@ REPLACED = {
     "engine/executors/test_capped.py": "BENCH_ROWS COSTS MOST_FILES MOST_GROWTH MOST_HELD MOST_UNLIKE SCREENED",
     "engine/executors/test_capped_resumed.py": "COSTS END_BYTES PIECE_BYTES",
     "spark/test_tasks.py": "BATCH_PAIRS",
+    "spark/test_records.py": "PAIRS_AT_ONCE",
+    "spark/test_workers.py": "_CHECKED_APPLICATIONS",
     "stages/test_memory.py": "BLOCK_RECORDS MOST_OPEN PIECE_RECORDS UNION_BYTES",
     "stages/test_tasks.py": "BLOCK_RECORDS RECORD_BYTES",
     "engine/test_against.py": "BATCH_ROWS",

@@ -415,6 +415,7 @@ def kind_of_column(
     df: DataFrame, text: str, kinds: Sequence[Kind] = tuple(RUNS)
 ) -> Kind:
     """Return the kind of the items of a column by its type, which must be one of `kinds`."""
+    check_frame("df", df)
     type_name = type_of_column(df, "text", text)
     for kind in kinds:
         if type_name in TYPES_OF[kind]:
@@ -423,15 +424,24 @@ def kind_of_column(
     raise TypeError(_other_type("text", text, allowed, type_name))
 
 
-def type_of_column(df: DataFrame, argument: str, name: str) -> str:
-    """Return the type of a column as Spark writes it; raise an error if there is no such column."""
+def check_frame(name: str, df: object) -> None:
+    """Raise an error if an argument is no DataFrame of Spark, or a stream."""
     check_pyspark()
-    from pyspark.errors import AnalysisException
     from pyspark.sql import DataFrame
-    from pyspark.sql import functions as F
 
     if not isinstance(df, DataFrame):
-        raise TypeError(f"df must be a DataFrame of Spark, not {type(df).__name__}")
+        raise TypeError(f"{name} must be a DataFrame of Spark, not {type(df).__name__}")
+    if df.isStreaming:
+        raise ValueError(
+            f"{name} must not be a stream: the result is known only when all rows have been read"
+        )
+
+
+def type_of_column(df: DataFrame, argument: str, name: str) -> str:
+    """Return the type of a column as Spark writes it; raise an error if there is no such column."""
+    from pyspark.errors import AnalysisException
+    from pyspark.sql import functions as F
+
     if not isinstance(name, str):
         raise TypeError(f"{argument} must be the name of a column, not {name!r}")
     try:
@@ -455,11 +465,8 @@ def source_of(
     from pyspark.sql import Column
     from pyspark.sql import functions as F
 
+    check_frame("df", df)
     type_of_ids = type_of_column(df, "id", id)
-    if df.isStreaming:
-        raise ValueError(
-            "df must not be a stream: the result is known only when all rows have been read"
-        )
     if type_of_ids not in ID_TYPES:
         raise TypeError(_other_type("id", id, ID_TYPES, type_of_ids))
     columns = [F.col(id).alias("id"), F.col(text).alias("text")]

@@ -27,10 +27,10 @@ from lshfast.records.linking import link_tables, linked_run
 from lshfast.records.links.decision import CandidateScores, ChosenLinks, links_of
 from lshfast.records.options import LinkOptions
 from lshfast.records.tables.record_table import RecordTable
-from lshfast.spark.api import ID_TYPES, type_of_column
+from lshfast.spark.api import ID_TYPES, check_frame, type_of_column
 from lshfast.spark.record_model import RecordModel
 from lshfast.spark.record_tasks import RecordKeyTask, ScoreTask
-from lshfast.spark.session import check_pyspark, running
+from lshfast.spark.session import running
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -75,15 +75,7 @@ class RecordFrame(NamedTuple):
     @classmethod
     def of(cls, frame: DataFrame, id: str, name: str) -> RecordFrame:
         """Return a checked argument."""
-        check_pyspark()
-        from pyspark.sql import DataFrame
-
-        if not isinstance(frame, DataFrame):
-            raise TypeError(
-                f"{name} must be a DataFrame of Spark, not {type(frame).__name__}"
-            )
-        if frame.isStreaming:
-            raise ValueError(f"{name} must not be a stream")
+        check_frame(name, frame)
         kind = type_of_column(frame, "id", id)
         if kind not in ID_TYPES or id not in frame.columns:
             raise TypeError(

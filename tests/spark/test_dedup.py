@@ -187,7 +187,7 @@ def test_values_that_are_missing(spark):
             ["score"],
             {},
             TypeError,
-            "^text: column 'score' must be of type string, binary, not double$",
+            "^text: column 'score' must be of type string, binary, array<float>, array<double>, not double$",
         ),
         (
             ["text", "score"],
