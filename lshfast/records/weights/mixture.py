@@ -137,11 +137,7 @@ class FieldModel:
             [states == DIFFERENT for states in states_of_parents]
         )
         changed = np.broadcast_to(changed, len(first))
-        far = MOST_DIFFERENT / max(1, int((~close[field][1:]).sum()))
-        start = np.where(
-            changed & different, np.maximum(far, expected[level]), expected[level]
-        )
-        start[level == MISSING_LEVEL] = 1.0
+        start = np.where(level == MISSING_LEVEL, 1.0, expected[level])
         pairs = sums_by(of_pattern, patterns.counts, len(first))
         variance = np.bincount(
             parent_number, sums_by(of_pattern, patterns.variances, len(first))

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from lshfast._common.threads import ordered_map
 from lshfast._common.types import Float64Array, Int64Array, UInt64Array
-from lshfast.records.comparison.full_names import are_texts
 from lshfast.records.comparison.levels import FieldComparer
 from lshfast.records.comparison.nearness import EXACT_LEVEL
 from lshfast.records.distinct import places_among
@@ -43,9 +42,6 @@ from lshfast.records.weights.patterns import (
 # of the values of a field that is decisive
 MOST_REPEATED = 0.01
 FEWEST_VALUES = 20
-# The part of the information of full names that other fields have if names are less free
-# than texts.
-NAMES_SHARE = 0.5
 MOST_MATCHES = 1.0  # of each record of the smaller of two tables, on average
 # Nine tenths of the dates of birth of a table are not nearer to each other.
 BIRTHS_DAYS = 20 * 365.0
@@ -221,27 +217,15 @@ def suits_mixture(linkage: Linkage, edges: set[Edge]) -> bool:
     """Return whether other fields than free texts identify records at least as well as the texts.
 
     Free texts identify by their rank among rivals (F1 of Abt-Buy: .71 by patterns, .96 by ranks).
-    Texts that depend on other fields are not free; full names are if other fields tell far less.
+    Texts that depend on other fields, such as an e-mail address on a name, are not free.
     """
     fields = list(linkage.fields.values())
-    information = [information_of(linkage, field) for field in fields]
     texts = {number for number, field in enumerate(fields) if field.kind == "text"}
-    names = {
-        number
-        for number, field in enumerate(fields)
-        if are_texts(field.kind, field.values)
-    }
-    names -= texts
-    fixed_fields = set(range(len(fields))) - texts - names
-    if not texts and not names:
-        return True
-    bound = {number for edge in edges for number in edge if set(edge) & fixed_fields}
-    fixed_bits = sum(information[number] for number in fixed_fields)
-    name_bits = sum(information[number] for number in names - bound)
+    bound = {number for edge in edges if set(edge) - texts for number in edge}
+    information = [information_of(linkage, field) for field in fields]
     free_bits = sum(information[number] for number in texts - bound)
-    if fixed_bits < NAMES_SHARE * name_bits:
-        return fixed_bits >= free_bits + name_bits
-    return fixed_bits + name_bits >= free_bits
+    other_bits = sum(information) - sum(information[number] for number in texts)
+    return other_bits >= free_bits
 
 
 def is_decisive(linkage: Linkage, coded: CodedField) -> bool:
