@@ -52,6 +52,9 @@ MOST_TELLING = 8  # fields whose patterns are counted, for the same
 FEW_SAMPLED = 0.2  # of the usual samples, for the same
 # Rows of a table of texts, of which patterns show whether it has duplicates
 FEWEST_ROWS = 100
+# Of the links of a table of texts that agreement patterns show to be matches: fewer are a family,
+# such as the songs of an album (.02 of the links; .18 or more where most links are right).
+FEWEST_BY_PATTERNS = 0.1
 ALIKE = 0.5  # similarity of whole records, for the same
 
 
@@ -143,8 +146,8 @@ class LearntModel:
         How links are assigned unless it is said.
     by_rules : bool
         Whether the rules that the user gave are all the evidence.
-    differing : tuple of str
-        Fields that differ in nearly all matches, as agreement patterns show.
+    by_patterns : Network or None
+        What agreement patterns show of a table of texts, beside the weights.
     """
 
     learnt: Calibration | LinkWeights | Network | None
@@ -153,7 +156,24 @@ class LearntModel:
     seeds: FoundSeeds | None = None
     assign: Assignment = "one-to-one"
     by_rules: bool = False
-    differing: tuple[str, ...] = ()
+    by_patterns: Network | None = None
+
+    @property
+    def differing(self) -> tuple[str, ...]:
+        """Fields that differ in nearly all matches, as agreement patterns show."""
+        network = self.learnt if self.by_patterns is None else self.by_patterns
+        return network.differing if isinstance(network, Network) else ()
+
+    def precision_by_patterns(self, i: Int64Array, j: Int64Array) -> float | None:
+        """Return which part of some links of a table of texts are matches by agreement patterns.
+
+        None if nothing is known of the patterns.
+        """
+        network = self.by_patterns
+        if network is None or not len(i):
+            return None
+        scores = network.parts((i, j)).sum(axis=1)
+        return float(network.weights.probability(scores).mean())
 
     def scores(self, task: LinkTask, pairs: BlockedPairs) -> CandidateScores:
         """Score the pairs that are compared."""
@@ -209,13 +229,7 @@ def learn_by_patterns(task: LinkTask, candidates: BlockedPairs) -> LearntModel:
         frequencies=task.options.frequencies,
         labels=task.labels,
     )
-    return LearntModel(
-        network,
-        task.comparers,
-        patterns,
-        assign=task.assign,
-        differing=network.differing,
-    )
+    return LearntModel(network, task.comparers, patterns, assign=task.assign)
 
 
 def learn_by_ranks(task: LinkTask, candidates: BlockedPairs) -> LearntModel:
@@ -239,24 +253,20 @@ def learn_by_ranks(task: LinkTask, candidates: BlockedPairs) -> LearntModel:
             linkage, task.comparers, seeds, frequencies=task.options.frequencies
         )
         return LearntModel(learnt, task.comparers, seeds=seeds, assign=assign)
-    differing: tuple[str, ...] = ()
+    network = None
     if linkage.single and task.options.rules is None and len(linkage.a) >= FEWEST_ROWS:
-        by_patterns = learn_by_some_patterns(task, training)
-        assert isinstance(by_patterns.learnt, Network)
-        if by_patterns.learnt.weights.matches < max(
-            1.0, FEW_TEXT_MATCHES * len(linkage.a)
-        ):
-            return replace(by_patterns, assign=assign)
-        differing = by_patterns.differing
+        network = learn_by_some_patterns(task, training)
+        if network.weights.matches < max(1.0, FEW_TEXT_MATCHES * len(linkage.a)):
+            return LearntModel(network, list(network.comparers), assign=assign)
     weights = estimate_weights(
         linkage, task.comparers, training, frequencies=task.options.frequencies
     )
     return LearntModel(
-        weights, task.comparers, seeds=seeds, assign=assign, differing=differing
+        weights, task.comparers, seeds=seeds, assign=assign, by_patterns=network
     )
 
 
-def learn_by_some_patterns(task: LinkTask, training: CandidatePairs) -> LearntModel:
+def learn_by_some_patterns(task: LinkTask, training: CandidatePairs) -> Network:
     """Learn from the most telling fields, in samples of the candidates and of all pairs."""
     linkage = task.linkage
     sample = training.places[:: len(training.places) // MOST_COUNTED + 1]
@@ -275,7 +285,7 @@ def learn_by_some_patterns(task: LinkTask, training: CandidatePairs) -> LearntMo
         frequencies=task.options.frequencies,
         sampled=FEW_SAMPLED,
     )
-    return LearntModel(network, telling, differing=network.differing)
+    return network
 
 
 def alike_assignment(linkage: Linkage, candidates: CandidatePairs) -> Assignment:

@@ -21,6 +21,7 @@ from lshfast.records.candidates.union import (
 )
 from lshfast.records.choices import Assignment
 from lshfast.records.link_model import (
+    FEWEST_BY_PATTERNS,
     FEWEST_ROWS,
     BlockedPairs,
     LearntModel,
@@ -51,6 +52,7 @@ from lshfast.records.results.outlook import (
     field_warnings,
     link_warnings,
     match_warnings,
+    pattern_warnings,
     reach_warnings,
 )
 from lshfast.records.results.result import LinkResult
@@ -185,10 +187,28 @@ class LinkRun:
             return
         if supported(self.task, self.scores, seeds):
             return
+        if self._denied_by_patterns():
+            self.trust_patterns()
+            return
         self.seeds_used = len(seeds)
         self._calibrate(seeds)
         self._score()
         self._link()
+
+    def trust_patterns(self) -> None:
+        """Link by agreement patterns if these show hardly any link to be a match."""
+        network = self.model.by_patterns
+        if network is None or not self._denied_by_patterns():
+            return
+        comparers = list(network.comparers)
+        self.model = LearntModel(network, comparers, assign=self.model.assign)
+        self._score()
+        self._link()
+
+    def _denied_by_patterns(self) -> bool:
+        """Return whether agreement patterns show hardly any link to be a match."""
+        precision = self.model.precision_by_patterns(self.links.i, self.links.j)
+        return precision is not None and precision < FEWEST_BY_PATTERNS
 
     def link_by_rules(self) -> None:
         """Link by the keys of given rules alone if nothing else links records."""
@@ -241,6 +261,7 @@ class LinkRun:
                 learnt=copies.calibrated(self.model.learnt),
                 comparers=self.task.comparers,
                 seeds=copies.seeds,
+                by_patterns=None,
             )
             self.candidates = some_pairs(nearest, copies.index)
             self.scores = self.model.scores(self.task, self.candidates)
@@ -314,7 +335,8 @@ class LinkRun:
             linked = len(np.unique(links.i)), len(np.unique(links.j))
         precision = None
         if weights is not None and links.probabilities is not None and len(links.i):
-            precision = expected_precision(links.probabilities, weights)
+            by_patterns = self.model.precision_by_patterns(links.i, links.j)
+            precision = expected_precision(links.probabilities, weights, by_patterns)
         return LinkSummary(
             records=(len(linkage.a), linkage.rows - len(linkage.a)),
             linked=linked,
@@ -366,6 +388,10 @@ class LinkRun:
         if len(unmarked_scores):
             cut = 0 if links.clusters is None else links.clusters.cut
             yield from link_warnings(weights, unmarked_scores, self.scores.least, cut)
+        by_patterns = self.model.precision_by_patterns(links.i, links.j)
+        if by_patterns is not None:
+            expected = float(weights.probability(links.scores).mean())
+            yield from pattern_warnings(len(links.i), expected, by_patterns)
 
     def _lacks_seeds(self) -> bool:
         """Return whether seeds were sought and not found, although there are enough links."""

@@ -217,4 +217,5 @@ def linked_run(
     run.learn_from_seeds()
     run.link_by_rules()
     run.link_copies()
+    run.trust_patterns()
     return run

@@ -71,7 +71,7 @@ class ExpectedPrecision(NamedTuple):
 
 
 def expected_precision(
-    probabilities: Float64Array, weights: LinkWeights
+    probabilities: Float64Array, weights: LinkWeights, by_patterns: float | None = None
 ) -> ExpectedPrecision:
     """Return the expected precision of links with its interval.
 
@@ -84,6 +84,8 @@ def expected_precision(
     probabilities : ndarray of float64, shape (links,)
         At least one.
     weights : LinkWeights
+    by_patterns : float, optional
+        The precision by other evidence; the interval reaches from the one to the other.
     """
     matches = max(weights.matches, 1.0)
     variance = 1 / matches
@@ -107,7 +109,10 @@ def expected_precision(
         # Wrong links are whole: if fewer than one is expected at the upper limit, none may be.
         wrong = rounded(round((1 - limit) * len(moved), 6))
         limits.append(1 - float(wrong) / len(moved))
-    return ExpectedPrecision(float(probabilities.mean()), *limits)
+    low, high = limits
+    if by_patterns is not None:
+        low = min(low, by_patterns)
+    return ExpectedPrecision(float(probabilities.mean()), low, high)
 
 
 def threshold_steps(probabilities: Float64Array) -> list[ThresholdStep]:
@@ -249,6 +254,15 @@ def link_warnings(
         yield (
             f"{cut:,} of {links} were cut from their groups, since other pairs contradict them: "
             "many links may be wrong, and a higher threshold gives fewer and better ones"
+        )
+
+
+def pattern_warnings(links: int, precision: float, by_patterns: float) -> Iterator[str]:
+    """Yield a warning of links that rather weights than agreement patterns show to be matches."""
+    if by_patterns < LEAST_PRECISION <= precision:
+        yield (
+            f"about {round(by_patterns * links):,} of {counted(links, 'link')} agree in as many "
+            "fields as matches do, so the others rest on similar texts alone: check some links"
         )
 
 
