@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 
 from lshfast.records import dedup_records, match_records
-from lshfast.records.results.outlook import THRESHOLDS, steps_text, threshold_steps
+from lshfast.records.results.outlook import (
+    THRESHOLDS,
+    expected_precision,
+    steps_text,
+    threshold_steps,
+)
 from tests.records.test_calibration import catalogues, linked_catalogues
 
 
@@ -46,6 +51,18 @@ def test_steps_of_thresholds(found):
     a, b, _ = catalogues(200, 200)
     assert len(match_records(a, b, threshold=0.9)) == steps[4].links
     assert threshold_steps(np.empty(0))[0] == (0.1, 0, 1.0, 1.0)
+
+
+def test_the_interval_of_the_precision_reaches_down_to_other_evidence(found):
+    probabilities, weights = found.probabilities, found.weights
+    usual = expected_precision(probabilities, weights)
+    assert usual == found.summary.precision
+    assert expected_precision(probabilities, weights, 1.0) == usual
+    assert expected_precision(probabilities, weights, 0.4) == (
+        *usual[:1],
+        0.4,
+        usual[2],
+    )
 
 
 def test_one_field_that_is_compared_is_named():
