@@ -259,7 +259,7 @@ def make_plan(**values: Unpack[PlanOptions]) -> Plan:
     sizes.
     """
     check_names("make_plan", values, OF_SETS)
-    options = Options(OF_SETS.values(), values)
+    options = Options(OF_SETS.values(), {}).with_(**values)  # None is checked, too
     threshold = THRESHOLD
     if options.threshold is not None:
         threshold = check_threshold(options.threshold)
