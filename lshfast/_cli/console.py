@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import log2
 from textwrap import wrap
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from lshfast._engine.libraries import LibraryDefaults
     from lshfast._engine.plan import Plan
     from lshfast._io import Reject
+    from lshfast.index.index_stats import IndexStats
     from lshfast.index.lsh_index import LSHIndex
 
 UNITS = {
@@ -308,8 +309,6 @@ def index_table(path: str, index: OpenedIndex, kind: str | None) -> str:
     """Return the settings and the size of an index as lines, with a histogram of its buckets."""
     from lshfast._engine.indexes.files import EXPECTED, KEYS
     from lshfast._engine.indexes.run_indexes import POINTS
-    from lshfast._engine.plan import SETS
-    from lshfast.index.lsh_index import WEIGHTED
 
     if index.holds in POINTS:
         entries = _line("entries", len(index), f"{index.holds}s; keys: {KEYS[kind]}")
@@ -317,59 +316,62 @@ def index_table(path: str, index: OpenedIndex, kind: str | None) -> str:
             [printable(path), entries, cast("PointIndex", index).describe()]
         )
     signatures = cast("LSHIndex", getattr(index, "index", index))
-    p = signatures.parameters
     stats = signatures.stats()
-    threshold = "unknown"
-    recall = ""
-    if p.threshold is not None:
-        threshold = f"{p.threshold:g}"
-    if p.threshold is not None and not p.apart:
-        recall = f"recall at the threshold: {float(signatures.bands.probability(p.threshold)):.4f}"
-    contents = {SETS: "none: sets", WEIGHTED: "none: weighted sets"}.get(
-        p.shingles, p.shingles
-    )
-    shingles = contents or "unknown; the command line needs LSHIndex(shingles='word:5')"
-    lines = [
-        printable(path),
-        _line("entries", stats.entries, f"keys: {KEYS[kind]}"),
-        _line("shingles", "", shingles),
-        _line("family", "", p.family)
-        if p.family
-        else _line(
-            "signatures",
-            "",
-            f"{counted(p.num_perm, 'slot')}, {p.scheme}, seed {p.seed}",
-        ),
-        _line("threshold", threshold),
-        _line(
-            "bands x rows",
-            f"{signatures.bands.bands} x {signatures.bands.rows_per_band}",
-            recall,
-            f"half found at {signatures.bands.half_point:.4f}",
-        ),
-        "",
-    ]
-    counts = {
-        name: stats.store[name]
-        for name in ("shards", "segments")
-        if name in stats.store
-    }
-    sizes = {name: size for name, size in stats.store.items() if name not in counts}
-    lines += [
-        f"{name.removesuffix(' bytes'):<14}{size:>14,} bytes"
-        for name, size in sizes.items()
-    ]
-    lines += [_line(name, count) for name, count in counts.items()] + [""]
+    entries = _line("entries", stats.entries, f"keys: {KEYS[kind]}")
+    lines = [printable(path), entries, *_settings(signatures), ""]
+    lines += [*_sizes(stats.store), ""]
     if stats.entries and not stats.bucket_sizes:  # the store cannot count them
         return "\n".join(lines[:-1])
     lines.append(_line("candidates", f"{stats.expected_candidates:,.2f}", EXPECTED))
-    lines += [f"{'entries':<14}{'buckets':>14}   (bars: logarithmic)"]
+    return "\n".join([*lines, *_histogram(stats)])
+
+
+def _settings(index: LSHIndex) -> Iterator[str]:
+    """Yield what an index has of texts, sets or vectors, and which pairs its bands find."""
+    from lshfast._engine.plan import SETS
+    from lshfast.index.lsh_index import WEIGHTED
+
+    p = index.parameters
+    without_shingles = {SETS: "none: sets", WEIGHTED: "none: weighted sets"}
+    shingles = without_shingles.get(p.shingles, p.shingles)
+    shingles = shingles or "unknown; the command line needs LSHIndex(shingles='word:5')"
+    yield _line("shingles", "", shingles)
+    if p.family:
+        yield _line("family", "", p.family)
+    else:
+        slots = counted(p.num_perm, "slot")
+        yield _line("signatures", "", f"{slots}, {p.scheme}, seed {p.seed}")
+    yield _line("threshold", "unknown" if p.threshold is None else f"{p.threshold:g}")
+    recall = ""
+    if p.threshold is not None and not p.apart:
+        probability = float(index.bands.probability(p.threshold))
+        recall = f"recall at the threshold: {probability:.4f}"
+    yield _line(
+        "bands x rows",
+        f"{index.bands.bands} x {index.bands.rows_per_band}",
+        recall,
+        f"half found at {index.bands.half_point:.4f}",
+    )
+
+
+def _sizes(store: Mapping[str, int]) -> Iterator[str]:
+    """Yield the bytes of a store, and the number of its parts."""
+    counts = [name for name in ("shards", "segments") if name in store]
+    for name, size in store.items():
+        if name not in counts:
+            yield f"{name.removesuffix(' bytes'):<14}{size:>14,} bytes"
+    for name in counts:
+        yield _line(name, store[name])
+
+
+def _histogram(stats: IndexStats) -> Iterator[str]:
+    """Yield the numbers of buckets by the entries in them."""
+    yield f"{'entries':<14}{'buckets':>14}   (bars: logarithmic)"
     widest = log2(1 + max(stats.bucket_sizes.values(), default=1))
     for least, count in stats.bucket_sizes.items():
         most = min(2 * least - 1, stats.largest_bucket)
         label = f"{least:,}" if least == most else f"{least:,}-{most:,}"
-        lines.append(_line(label, count, "#" * round(BAR * log2(1 + count) / widest)))
-    return "\n".join(lines)
+        yield _line(label, count, "#" * round(BAR * log2(1 + count) / widest))
 
 
 def reject_line(fault: Reject) -> str:
