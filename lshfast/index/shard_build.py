@@ -78,7 +78,7 @@ class ShardBuild:
     shards: int
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = os.path.abspath(path)
+        self.path = os.path.abspath(os.fsdecode(path))
         self.shards = read_plan(self.path).record.shards
 
     @classmethod
@@ -132,7 +132,7 @@ class ShardBuild:
         """
         if not isinstance(index, StoredIndex):
             raise TypeError(f"index must be an LSHIndex, not {index!r}")
-        folder = os.path.abspath(path)
+        folder = os.path.abspath(os.fsdecode(path))
         start_build(folder, index.parameters, shards, index.on_duplicate, restart)
         return cls(folder)
 

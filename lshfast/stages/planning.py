@@ -156,7 +156,9 @@ def _index_of(path: str, engine: Plan) -> dict[str, Any]:
     """Return what a plan says of the index of earlier rows."""
     check_indexed(engine)
     if is_url(path):
-        raise ValueError(f"{printable(path)}: the index of a run in stages is a file")
+        raise ValueError(
+            f"{printable(path)}: the index of a run in stages is a file or a folder, not a URL"
+        )
     indexes = Indexes(os.path.abspath(path))
     with indexes.opened(engine) as index:
         assert index is not None

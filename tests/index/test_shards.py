@@ -222,6 +222,50 @@ def test_processes_change_different_shards(tmp_path):
         assert index.contains(keys).tolist() == (numbers < 2).tolist()
 
 
+@posix
+def test_a_writer_sees_what_others_wrote_before_it_locks_a_shard(tmp_path):
+    path = in_folder(tmp_path / "index", one_index())
+    with LSHIndex.open(path, "r+") as first:
+        with LSHIndex.open(path, "r+") as second:
+            second.insert(1000, signatures()[0])
+            second.remove(0)
+        with pytest.raises(KeyError):
+            first.remove(0)
+        first.remove([1000, 1.0])  # 1.0 equals the key 1
+    with LSHIndex.open(path, verify=True) as index:
+        assert len(index) == N - 2
+
+
+@posix
+def test_a_writer_refuses_a_folder_that_was_replaced(tmp_path):
+    path = in_folder(tmp_path / "index", one_index())
+    with LSHIndex.open(path, "r+") as index:
+        in_folder(path, one_index(), 2)
+        with pytest.raises(BlockingIOError, match="replaced elsewhere: open it again"):
+            index.remove(0)
+        assert 0 in index
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_forked_child_writes_nothing(tmp_path):
+    path = in_folder(tmp_path / "index", one_index())
+    index = LSHIndex.open(path, "r+")
+    index.insert(np.arange(1000, 1100), signatures(100, seed=2))
+    child = os.fork()
+    if not child:
+        for change in (index.commit, index.compact, lambda: index.remove(0)):
+            with suppress(ValueError):
+                change()
+                os._exit(1)
+        index.close()
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert len(os.listdir(path)) == 4
+    index.close()
+    with LSHIndex.open(path, verify=True) as index:
+        assert len(index) == N + 100
+
+
 class StoppedError(Exception):
     """Ends a commit as a full disk would, or a killed process."""
 
@@ -358,6 +402,50 @@ def test_entries_of_a_build_are_only_inserted(tmp_path):
             index.insert("x", rows[1])
     with pytest.raises(IsADirectoryError, match=r"has no shards\.json"):
         LSHIndex.open(tmp_path / "index")
+
+
+def test_a_task_copies_its_keys(tmp_path):
+    build = ShardBuild.start(tmp_path / "index", empty_index(), 2)
+    keys = np.arange(10)
+    with build.task(0) as index:
+        index.insert(keys, signatures()[:10])
+        keys += 10
+        index.insert(keys, signatures()[10:20])
+    build.build_all()
+    with LSHIndex.open(tmp_path / "index") as index:
+        assert sorted(index) == list(range(20))
+
+
+def test_a_task_refuses_keys_that_are_no_text_when_they_are_inserted(tmp_path):
+    build = ShardBuild.start(tmp_path / "index", empty_index(), 2)
+    with build.task(0) as index:
+        index.insert("a", signatures()[0])
+        with pytest.raises(ValueError, match="lone surrogate"):
+            index.insert(["b", "\ud800"], signatures()[1:3])
+    build.build_all()
+    with LSHIndex.open(tmp_path / "index") as index:
+        assert list(index) == ["a"]
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_an_interrupt_at_the_end_of_a_build_keeps_the_index(
+    tmp_path, monkeypatch, is_new
+):
+    path = tmp_path / "index"
+    if not is_new:
+        in_folder(path, empty_index())
+    remove_tree = shutil.rmtree
+
+    def interrupted(path, *options, **named_options):
+        monkeypatch.setattr(shutil, "rmtree", remove_tree)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(shutil, "rmtree", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        in_folder(path, one_index(), 2)
+    with LSHIndex.open(path, verify=True) as index:
+        assert content(index) == content(one_index())
+    assert len(os.listdir(path)) == 3
 
 
 def test_places_that_are_refused(tmp_path):
@@ -584,3 +672,71 @@ def test_commands_take_a_folder(tmp_path, monkeypatch):
         *ids,
     )
     assert len(os.listdir("folder")) == 3
+
+
+@pytest.mark.parametrize("kind", ["weighted", "vector"])
+def test_runs_over_points_change_a_folder_in_place(tmp_path, kind):
+    pytest.importorskip("pyarrow", reason="rows of files need pyarrow")
+    import lshfast
+    from tests.cli.commands import write_jsonl
+
+    def rows_of(start):
+        numbers = range(start, start + 20)
+        if kind == "weighted":
+            return [{"id": i, "items": {f"t{i}": 1.5, f"u{i}": 2.0}} for i in numbers]
+        return [{"id": i, "items": [float(i), 1.0, i % 7.0]} for i in numbers]
+
+    for name, start in (("old", 0), ("new", 10)):
+        write_jsonl(tmp_path / f"{name}.jsonl", rows_of(start))
+    one = tmp_path / "one.lsh"
+    options = {"column": "items", "id_column": "id"}
+    if kind == "vector":
+        options |= {"measure": "euclidean", "radius": 0.1}
+    lshfast.dedup_files(
+        tmp_path / "old.jsonl", tmp_path / "a.jsonl", save_index=one, **options
+    )
+    index_class = LSHIndex if kind == "weighted" else NearNeighbors
+    with index_class.open(one) as index:
+        index.save(tmp_path / "folder", shards=2)
+    for place in (one, tmp_path / "folder"):
+        lshfast.dedup_files(
+            tmp_path / "new.jsonl",
+            tmp_path / "b.jsonl",
+            against=place,
+            save_index=place,
+            overwrite=True,
+            **options,
+        )
+        assert len((tmp_path / "b.jsonl").read_text().splitlines()) == 10
+        with index_class.open(place, verify=True) as index:
+            assert sorted(index) == list(range(30))
+
+
+@pytest.mark.parametrize("place", ["folder", "one.lsh"])
+def test_a_run_within_memory_takes_the_url_of_an_index(tmp_path, memory_folder, place):
+    pytest.importorskip("pyarrow", reason="rows of files need pyarrow")
+    import lshfast
+    from tests.cli.commands import write_jsonl
+
+    texts = [" ".join(f"w{i * 7 + j}" for j in range(30)) for i in range(10)]
+    rows = [{"id": i, "text": text} for i, text in enumerate(texts)]
+    write_jsonl(tmp_path / "rows.jsonl", rows)
+    write_jsonl(tmp_path / "old.jsonl", rows[:4])
+    lshfast.dedup_files(
+        tmp_path / "old.jsonl",
+        tmp_path / "a.jsonl",
+        id_column="id",
+        save_index=tmp_path / "one.lsh",
+    )
+    if place == "folder":
+        with LSHIndex.open(tmp_path / "one.lsh") as index:
+            index.save(tmp_path / "folder", shards=2)
+    memory_folder(f"{tmp_path / place}{'/' * (place == 'folder')}")
+    lshfast.dedup_files(
+        tmp_path / "rows.jsonl",
+        tmp_path / "b.jsonl",
+        id_column="id",
+        against="memory://shard-tests",
+        memory="500M",
+    )
+    assert len((tmp_path / "b.jsonl").read_text().splitlines()) == 6

@@ -301,7 +301,8 @@ def index_of_run(indexes: Indexes, plan: PointPlan) -> Iterator[PointIndex]:
     if indexes.against is None:
         yield new_point_index(indexes.name, plan, indexes.on_duplicate)
         return
-    with any_index(indexes.against, "c", indexes.on_duplicate) as index:
+    mode = indexes.mode_of_points
+    with any_index(indexes.against, mode, indexes.on_duplicate) as index:
         if index.holds not in POINTS:
             raise ValueError(
                 f"{indexes.against}: this is an index of texts or sets, not of {plan.kind}s"

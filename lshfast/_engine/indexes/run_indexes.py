@@ -6,7 +6,14 @@ The file of an index keeps its old state until the end: a run that ends early ch
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -19,7 +26,7 @@ from lshfast._engine.inputs import Inputs, checksum_of_ends
 from lshfast._engine.options.rules import NAMES_OF_PLAN, refuse, refuse_for_kind
 from lshfast._engine.plan import ONLY_OF_POINTS, AnyPlan, Plan, plan_for
 from lshfast._io import Corpus
-from lshfast._io.sources import LocalFile
+from lshfast._io.sources import LocalFile, RemoteFile, remote_errors, source_of
 from lshfast.kernels.text import Texts
 
 if TYPE_CHECKING:
@@ -79,6 +86,11 @@ class Indexes:
     def changes_folder(self) -> bool:
         """Whether the index of earlier rows is a folder of shards, and is itself changed."""
         return self.in_place and os.path.isdir(str(self.save))
+
+    @property
+    def mode_of_points(self) -> Literal["r+", "c"]:
+        """The mode of indexes of points and weighted sets, whose files are written as a whole."""
+        return "r+" if self.changes_folder and not self.dry else "c"
 
     def change(self) -> str:
         """Describe what saving does with the files; call this before the index is saved."""
@@ -147,12 +159,22 @@ class Indexes:
         )
 
 
-def _sources_at(path: str) -> list[LocalFile]:
-    """Return the file of an index, or the files in a folder of shards."""
-    if not os.path.isdir(path):
-        return [LocalFile(path)]
-    names = [name for name in sorted(os.listdir(path)) if not name.startswith(".")]
-    return [LocalFile(os.path.join(path, name)) for name in names]
+def _is_hidden(path: str) -> bool:
+    return path.rpartition("/")[2].startswith(".")
+
+
+def _sources_at(place: str) -> Sequence[LocalFile | RemoteFile]:
+    """Return the file of an index, or the files in a folder of shards, at a path or URL."""
+    source = source_of(place)
+    if isinstance(source, RemoteFile):
+        with remote_errors():
+            paths = sorted(source.system.find(source.path, maxdepth=1))
+        visible_paths = [path for path in paths if not _is_hidden(path)]
+        return [RemoteFile(source.system, path) for path in visible_paths] or [source]
+    if not os.path.isdir(place):
+        return [source]
+    names = [name for name in sorted(os.listdir(place)) if not _is_hidden(name)]
+    return [LocalFile(os.path.join(place, name)) for name in names]
 
 
 @contextmanager

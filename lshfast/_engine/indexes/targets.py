@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from lshfast._common.progress import Progress
 from lshfast._common.threads import thread_count
+from lshfast._common.visible import printable
 from lshfast._engine.frame import Job
 from lshfast._engine.indexes.items import ItemIndex
 from lshfast._io import check_place
@@ -91,7 +92,7 @@ class ShardTarget(FileTarget):
         check_folder_target(self.path)
         if is_shard_folder(self.path) and not self.overwrite:
             raise FileExistsError(
-                f"{self.path}: the output exists already; overwrite replaces it"
+                f"{printable(self.path)}: the output exists already; overwrite replaces it"
             )
         if not os.path.isdir(self.path):
             check_place(self.path, inputs, self.overwrite)

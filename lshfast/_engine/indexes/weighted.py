@@ -177,5 +177,6 @@ def weighted_index_of_run(indexes: Indexes, plan: PointPlan) -> Iterator[Weighte
     if indexes.against is None:
         yield new_weighted_index(indexes.name, plan, indexes.on_duplicate)
         return
-    with opened_weighted(indexes.against, "c", indexes.on_duplicate) as index:
+    mode = indexes.mode_of_points
+    with opened_weighted(indexes.against, mode, indexes.on_duplicate) as index:
         yield WeightedIndex(indexes.against, index, indexes.on_duplicate)

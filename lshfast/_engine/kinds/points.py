@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal
@@ -138,6 +139,9 @@ class PointKindOf(ItemKind):
         return added
 
     def commit(self, index: Any, path: str, progress: Progress | None) -> None:
+        if os.path.isdir(path):
+            index.commit(progress=progress)
+            return
         index.save(path, overwrite=True, progress=progress)
 
 

@@ -284,7 +284,7 @@ def save_shards(
     progress: Progress | None = None,
 ) -> None:
     """Write the entries of a store of any kind to a folder of shards."""
-    folder = os.fspath(path)
+    folder = os.fsdecode(path)
     check_shards(shards)
     check_folder_target(folder)
     with only_build(folder):
@@ -324,9 +324,11 @@ def only_build(path: str) -> Iterator[None]:
 
 
 def _remove_build(path: str) -> None:
-    """Remove the files of a build that has not ended."""
+    """Remove the files of a build, except shards that are those of the folder already."""
     with suppress(OSError, FormatError):
-        for name in read_plan(path).record.names():
-            with suppress(FileNotFoundError):
-                os.unlink(os.path.join(path, name))
+        record = read_plan(path).record
+        if not is_shard_folder(path) or read_record(path) != record:
+            for name in record.names():
+                with suppress(FileNotFoundError):
+                    os.unlink(os.path.join(path, name))
     shutil.rmtree(os.path.join(path, BUILD_NAME), ignore_errors=True)

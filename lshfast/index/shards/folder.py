@@ -86,7 +86,7 @@ def new_build_id() -> str:
 
 def is_shard_folder(path: str | os.PathLike[str]) -> bool:
     """Return whether a folder contains a complete index of shards."""
-    return os.path.isfile(os.path.join(path, RECORD_NAME))
+    return os.path.isfile(os.path.join(os.fsdecode(path), RECORD_NAME))
 
 
 def read_record(path: str | os.PathLike[str]) -> FolderRecord:

@@ -14,7 +14,7 @@ def store_at(
     path: str | os.PathLike[str], mode: Mode = "r", *, verify: bool | None = None
 ) -> LockedStore:
     """Open the store at a place."""
-    place = os.fspath(path)
+    place = os.fsdecode(path)
     if is_remote(place):
         return _store_of_url(place, mode, bool(verify))
     if os.path.isdir(place):

@@ -20,7 +20,7 @@ from lshfast._common.container import Bytes, Header, append, mapped, named_forma
 from lshfast._common.errors import FormatError
 from lshfast._common.types import BoolArray, UInt64Array
 from lshfast.index.entry_file import KINDS, packed_keys, unpacked_keys
-from lshfast.index.keys import Column, concatenate, kind_of, take
+from lshfast.index.keys import Column, check_utf8, concatenate, kind_of, take
 from lshfast.index.shards.folder import places_by_shard
 from lshfast.index.stores.base import Store
 from lshfast.index.stores.file import check_kind
@@ -88,10 +88,12 @@ class SpoolStore(Store):
         if not len(keys):
             return 0
         check_kind(kind_of(keys), self._kind)
+        check_utf8(keys)
         self._kind = kind_of(keys)
         is_waiting = signatures.nbytes < BATCH_BYTES
         rows = signatures.copy() if copy and is_waiting else signatures
-        self._batches.append((keys, rows))
+        # The keys may be the array of the caller, who may change it before they are written.
+        self._batches.append((keys.copy(), rows))
         self._batch_bytes += rows.nbytes
         self._rows += len(keys)
         if self._batch_bytes >= BATCH_BYTES:

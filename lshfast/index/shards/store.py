@@ -18,7 +18,7 @@ from lshfast._common.errors import FormatError
 from lshfast._common.progress import Progress
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast._common.visible import printable
-from lshfast.index.keys import Column, as_column, kind_of, listed, take
+from lshfast.index.keys import Column, as_column, equal_int, kind_of, listed, take
 from lshfast.index.shards.folder import (
     check_keys_of,
     new_undo_name,
@@ -192,7 +192,7 @@ class ShardStore(LockedStore):
         if mode not in get_args(Mode):
             raise ValueError(f"mode must be 'r', 'r+' or 'c', not {mode!r}")
         super().__init__()
-        self.path = os.path.abspath(path)
+        self.path = os.path.abspath(os.fsdecode(path))
         self.mode: Mode = mode
         self._pid = os.getpid()  # a forked child must not write
         self._undo_name = new_undo_name()
@@ -253,7 +253,8 @@ class ShardStore(LockedStore):
     ) -> bool:
         """Return whether no commit began or ended since the former headers were read."""
         return not self._has_changed(former_headers) and all(
-            number in former_headers or store.header() == store.opened_header
+            store.is_current()
+            and (number in former_headers or store.header() == store.opened_header)
             for number, store in enumerate(stores)
         )
 
@@ -284,6 +285,15 @@ class ShardStore(LockedStore):
             raise ValueError(
                 f"{self.path} is open for reading only: open it with mode='r+'"
             )
+        if self.mode == "r+" and not self._is_owner():
+            raise ValueError(
+                f"{self.path} was opened before this process was forked: only the parent may "
+                "write to it"
+            )
+
+    def _is_owner(self) -> bool:
+        """Return whether this process opened the folder, and is no child that was forked later."""
+        return os.getpid() == self._pid
 
     def _check_in_place(self) -> None:
         self.check_writable()
@@ -311,12 +321,19 @@ class ShardStore(LockedStore):
     def remove(self, keys: Column) -> None:
         with self.gate.writing():
             self.check_writable()
-            segments = self.segments
-            where, rows = segments.find(keys)
-            if (where >= 0).all():
-                stored_keys = names_in(segments.all, (where << 32) + rows)
-                self._lock_shards_of(stored_keys)
+            if len(keys):
+                self._lock_shards_of(self._as_stored(keys))
             self.segments.remove(keys)
+
+    def _as_stored(self, keys: Column) -> Column:
+        """Return the keys that this index could have, such as 1 for 1.0; others have no shard."""
+        kind = self._stored_kind()
+        if kind_of(keys) == kind:
+            return keys
+        if kind == "int":
+            ints = map(equal_int, listed(keys))
+            return as_column([key for key in ints if key is not None])
+        return [key for key in listed(keys) if isinstance(key, str)]
 
     def shards_of(self, keys: Any) -> Int64Array:
         """Return the number of the shard of each of a batch of keys, int64 (n,).
@@ -338,7 +355,7 @@ class ShardStore(LockedStore):
             if store.mode == "r+":
                 store.check_writable()
                 continue
-            locked_store = FileStore(store.path, "r+", verify=False)
+            locked_store = self._locked(store.path)
             try:
                 self._undo_commits_of(number, locked_store)
             except BaseException:
@@ -347,6 +364,17 @@ class ShardStore(LockedStore):
             self._stores[number] = locked_store
             store.abandon()
         self._gather_segments()
+
+    def _locked(self, path: str) -> FileStore:
+        """Lock a shard, and open its newest state."""
+        try:
+            return FileStore(path, "r+", verify=False)
+        except FileNotFoundError:
+            if read_record(self.path) == self._record:
+                raise missing_shard(self.path, os.path.basename(path)) from None
+            raise BlockingIOError(
+                f"{printable(self.path)} has just been replaced elsewhere: open it again"
+            ) from None
 
     def _undo_commits_of(self, number: int, locked_store: FileStore) -> None:
         """Undo the commits of a shard whose writers, which had its lock, did not end them."""
@@ -458,7 +486,7 @@ class ShardStore(LockedStore):
 
     def close(self) -> None:
         with self.gate.writing():
-            if not self.closed and self.mode == "r+" and os.getpid() == self._pid:
+            if not self.closed and self.mode == "r+" and self._is_owner():
                 self._commit(None)
             self._end()
 

@@ -325,13 +325,13 @@ class FileStore(LockedStore):
                 )
                 self._reopen()
             except BaseException as error:
-                if not self.closed and not self._is_current():
+                if not self.closed and not self.is_current():
                     # An interrupt may leave the new file open and locked in one.
                     clear_frames(error.__traceback__)
                     self._reopen()
                 raise
 
-    def _is_current(self) -> bool:
+    def is_current(self) -> bool:
         """Return whether a file is open, and no other file has replaced it."""
         try:
             if self._file is None or self._file.closed:
