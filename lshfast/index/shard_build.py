@@ -244,7 +244,7 @@ class ShardBuild:
             The most processes; small builds use fewer. As with `multiprocessing`, a script that
             uses several must protect its start with ``if __name__ == "__main__":``.
         progress : callable, optional
-            Called with ("save", shards done, shards in total).
+            Called with ("save", bytes of the rows done, bytes in total).
 
         Raises
         ------

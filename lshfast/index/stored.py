@@ -194,8 +194,7 @@ class StoredIndex(KeyedEntries):
             hash of their keys. `open` opens the folder like a file, with the same answers. An index
             of shards in the folder is replaced; `overwrite` has no effect.
         progress : callable, optional
-            Called from time to time with ("save", bytes done, bytes in total), or with ("save",
-            shards done, shards in total).
+            Called from time to time with ("save", bytes done, bytes in total).
 
         Raises
         ------

@@ -448,7 +448,26 @@ def test_an_interrupt_at_the_end_of_a_build_keeps_the_index(
     assert len(os.listdir(path)) == 3
 
 
+def test_steps_of_a_build_that_has_ended_change_nothing(tmp_path):
+    """A build may have been killed when it removed its files."""
+    path = tmp_path / "index"
+    build = ShardBuild.start(path, empty_index(), 2)
+    put(build, 0, [1, 2], signatures()[:2])
+    shutil.copytree(path / ".build", tmp_path / "copy")
+    build.build_all()
+    shutil.copytree(tmp_path / "copy", path / ".build")
+    with LSHIndex.open(path, "r+") as index:
+        index.insert(range(3, 10), signatures()[3:10])
+    assert sum(ShardBuild(path).build_shard(shard) for shard in range(2)) == 9
+    ShardBuild(path).build_all()
+    with LSHIndex.open(path, verify=True) as index:
+        assert len(index) == 9
+    assert len(os.listdir(path)) == 3
+
+
 def test_places_that_are_refused(tmp_path):
+    with pytest.raises(OSError, match="not standard output: '-'"):
+        empty_index().save("-", shards=2)
     (tmp_path / "file").write_text("text")
     with pytest.raises(NotADirectoryError, match="this is a file"):
         empty_index().save(tmp_path / "file", shards=2)
@@ -573,6 +592,31 @@ def test_a_search_reads_little_of_a_large_file(tmp_path, memory_folder):
     assert list(index.query(rows)) == list(one.query(rows))
 
 
+def test_a_store_that_does_not_tell_what_is_absent(tmp_path, memory_folder):
+    """S3 does not, to users who may not list a bucket."""
+    fsspec = pytest.importorskip("fsspec")
+
+    class SecretiveFileSystem(fsspec.get_filesystem_class("memory")):
+        protocol = "secretive"
+
+        @classmethod
+        def _strip_protocol(cls, path):
+            return super()._strip_protocol(path.replace(cls.protocol, "memory"))
+
+        def cat_file(self, path, *args, **options):
+            try:
+                return super().cat_file(path, *args, **options)
+            except FileNotFoundError:
+                raise PermissionError(path) from None
+
+    fsspec.register_implementation("secretive", SecretiveFileSystem, clobber=True)
+    one = one_index()
+    one.save(tmp_path / "one.lsh")
+    memory_folder(tmp_path / "one.lsh")
+    with LSHIndex.open("secretive://shard-tests") as index:
+        assert list(index.query(signatures())) == list(one.query(signatures()))
+
+
 @pytest.mark.slow
 def test_an_index_on_s3(tmp_path, server):  # noqa: F811 (a fixture)
     import fsspec
@@ -658,6 +702,9 @@ def test_commands_take_a_folder(tmp_path, monkeypatch):
     )
     assert "sound, 50 entries" in output_of("index", "verify", "folder")
     assert len((tmp_path / "new.jsonl").read_text().splitlines()) == 10
+    (tmp_path / "bad.jsonl").write_text('{"id": "x"}\n')
+    output_of("index", "add", "folder/", "bad.jsonl", "--on-error", "skip", *ids)
+    assert (tmp_path / "folder.rejects.jsonl").exists()
     refused = run("index", "build", "rows.jsonl", "-o", "folder", "--shards", 2, *ids)
     assert "folder: the output exists already" in refused.output
     output_of(

@@ -7,6 +7,7 @@ nothing.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -316,7 +317,9 @@ def open_for(
 
 
 def _job(path: str, inputs: Inputs, overwrite: bool) -> Job:
-    return Job([], inputs.on_error, overwrite, rejects=f"{path}.rejects.jsonl")
+    # A folder may be named with a separator at its end.
+    name = path.rstrip(f"{os.sep}/")
+    return Job([], inputs.on_error, overwrite, rejects=f"{name}.rejects.jsonl")
 
 
 def _summary(insertion: Insertion, added: int, empty: int) -> IndexSummary:

@@ -76,13 +76,20 @@ def check_folder_target(path: str) -> None:
     Raises
     ------
     OSError
-        NotADirectoryError for a file; FileExistsError for a folder with other files.
+        NotADirectoryError for a file; FileExistsError for a folder with other files; OSError for
+        "-", which is standard output in other places.
     ValueError
         If the path is a URL.
     """
     if is_remote(path):
         raise ValueError(
             f"{printable(path)}: shards are built in a local folder; copy it to this place then"
+        )
+    if path == "-":
+        raise OSError(
+            errno.EINVAL,
+            "an index of shards is a folder, and not standard output",
+            path,
         )
     try:
         other_names = [name for name in os.listdir(path) if not is_ours(name)]
@@ -160,6 +167,9 @@ def build_shard(path: str, shard: int) -> int:
     """Build a shard from the rows of all tasks, and return the number of its entries."""
     plan = read_plan(path)
     check_int("shard", shard, 0, plan.record.shards - 1)
+    shard_path = os.path.join(path, shard_name(plan.record.build, shard))
+    if _is_finished(path, plan.record):  # the shard may have changed since
+        return _entries_in(shard_path)
     build_path = os.path.join(path, BUILD_NAME)
     names = sorted(filter(_ROWS_NAME.fullmatch, os.listdir(build_path)))
     spools = [
@@ -181,16 +191,41 @@ def build_shard(path: str, shard: int) -> int:
                     f"key {error.key!r} occurs twice, in shard {shard} "
                     "(on_duplicate='replace' or 'skip' allows that)"
                 ) from None
-    shard_path = os.path.join(path, shard_name(plan.record.build, shard))
     kind = next(iter(kinds), "int")
     with at_once():
         write_file(shard_path, plan.parameters, kind, segments.all)
     return len(segments)
 
 
+def _is_finished(path: str, record: FolderRecord) -> bool:
+    """Return whether the shards of a build are those of the folder already."""
+    try:
+        return read_record(path) == record
+    except (
+        IsADirectoryError,
+        FormatError,
+    ):  # no record, or a damaged one, which is replaced
+        return False
+
+
+def _entries_in(shard_path: str) -> int:
+    store = FileStore(shard_path, verify=False)
+    try:
+        return len(store)
+    finally:
+        store.abandon()
+
+
 def finish_build(path: str) -> None:
     """Let the new shards be those of the folder, and remove the folder of the build."""
     plan = read_plan(path)
+    if not _is_finished(path, plan.record):
+        _replace_shards(path, plan)
+    shutil.rmtree(os.path.join(path, BUILD_NAME), ignore_errors=True)
+
+
+def _replace_shards(path: str, plan: BuildPlan) -> None:
+    """Check the new shards, and let them be those of the folder."""
     for shard, name in enumerate(plan.record.names()):
         shard_path = os.path.join(path, name)
         if not os.path.exists(shard_path):
@@ -206,7 +241,6 @@ def finish_build(path: str) -> None:
         for former_path in _former_shards(path):
             stack.enter_context(locked_for_replacement(former_path))
         write_record(path, plan.record)
-    shutil.rmtree(os.path.join(path, BUILD_NAME), ignore_errors=True)
 
 
 def _former_shards(path: str) -> list[str]:
@@ -232,11 +266,13 @@ def build_each(path: str, processes: int, progress: Progress | None = None) -> N
     """Build all shards in several processes."""
     shards = read_plan(path).record.shards
     check_int("processes", processes, 1)
-    processes = min(processes, shards, 1 + _spooled_bytes(path) // PROCESS_BYTES)
+    nbytes = _spooled_bytes(path)
+    processes = min(processes, shards, 1 + nbytes // PROCESS_BYTES)
 
     def tell(done: int) -> None:
+        # All shards have about as many rows.
         if progress is not None:
-            progress("save", done, shards)
+            progress("save", nbytes * done // shards, nbytes)
 
     if processes == 1:
         for shard in range(shards):
@@ -327,7 +363,7 @@ def _remove_build(path: str) -> None:
     """Remove the files of a build, except shards that are those of the folder already."""
     with suppress(OSError, FormatError):
         record = read_plan(path).record
-        if not is_shard_folder(path) or read_record(path) != record:
+        if not _is_finished(path, record):
             for name in record.names():
                 with suppress(FileNotFoundError):
                     os.unlink(os.path.join(path, name))

@@ -147,7 +147,8 @@ class RangeStore(LockedStore):
             self._system.invalidate_cache()
             try:
                 data = self._system.cat_file(f"{folder}/{RECORD_NAME}")
-            except (FileNotFoundError, NotADirectoryError):
+            # Some stores say that what does not exist is not permitted.
+            except (FileNotFoundError, NotADirectoryError, PermissionError):
                 return [RemoteBytes(self._system, self._path, 0, self._cache)]
         self._record = FolderRecord.unpack(data, f"{self.url}/{RECORD_NAME}")
         self._read_undo_records(folder)
