@@ -10,6 +10,7 @@ import json
 import mmap
 import os
 import struct
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import IO, Any, TypeAlias
@@ -315,7 +316,13 @@ def mapped(file: IO[bytes]) -> Bytes:
     """Map a file, and return its bytes as a read-only array."""
     if not os.fstat(file.fileno()).st_size:
         return np.empty(0, np.uint8)
-    return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+    number = file.fileno()
+    if sys.platform != "win32" and sys.version_info >= (3, 13):
+        # Otherwise, the map keeps the file open a second time.
+        data = mmap.mmap(number, 0, access=mmap.ACCESS_READ, trackfd=False)
+    else:
+        data = mmap.mmap(number, 0, access=mmap.ACCESS_READ)
+    return np.frombuffer(data, np.uint8)
 
 
 @contextmanager

@@ -494,6 +494,24 @@ def test_processes_build_what_tasks_have_put(tmp_path):
         assert len(index) == 10 * len(rows)
 
 
+@posix
+def test_too_few_open_files_are_named(tmp_path):
+    import resource
+
+    path = in_folder(tmp_path / "index", one_index(), 40)
+    _, most = limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    open_files = os.dup(0)
+    os.close(open_files)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (open_files + 20, most))
+    try:
+        with pytest.raises(OSError, match=r"40 shards need .* raise the limit"):
+            LSHIndex.open(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    with LSHIndex.open(path) as index:
+        assert len(index) == N
+
+
 # ---- damage ----
 
 

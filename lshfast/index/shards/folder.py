@@ -33,7 +33,7 @@ from lshfast.kernels.tables import BandTables
 RECORD_NAME = "shards.json"
 BUILD_NAME = ".build"
 
-# A process keeps each shard open, and may usually have 1,024 open files.
+# A process keeps each shard open, before Python 3.13 twice, and may usually have 1,024 open files.
 MOST_SHARDS = 512
 
 RECORD = Manifest(1, "folder")

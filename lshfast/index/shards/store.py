@@ -6,6 +6,7 @@ change different shards at the same time, and `shards_of` says which keys are in
 
 from __future__ import annotations
 
+import errno
 import os
 from collections import deque
 from collections.abc import Mapping
@@ -226,12 +227,23 @@ class ShardStore(LockedStore):
                 if isinstance(error, FileNotFoundError):
                     name = os.path.basename(str(error.filename))
                     raise missing_shard(self.path, name) from None
+                if isinstance(error, OSError) and error.errno == errno.EMFILE:
+                    raise self._too_many_files() from None
                 raise
             if self._is_one_state(stores, former_headers):
                 return stores
             _abandon(stores)
         raise BlockingIOError(
             f"{printable(self.path)} is changed by other processes all the time"
+        )
+
+    def _too_many_files(self) -> OSError:
+        shards = self._record.shards
+        return OSError(
+            errno.EMFILE,
+            f"{shards} shards need up to {2 * shards} open files at the same time, more than this "
+            "process may have: raise the limit (ulimit -n)",
+            self.path,
         )
 
     def _open_shards(
