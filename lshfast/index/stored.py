@@ -192,7 +192,8 @@ class StoredIndex(KeyedEntries):
         shards : int, optional
             Write a folder of this many files, in 1..512, to which the entries are distributed by a
             hash of their keys. `open` opens the folder like a file, with the same answers. An index
-            of shards in the folder is replaced; `overwrite` has no effect.
+            of shards in the folder is replaced, and the new files have the permissions of its
+            `shards.json`; `overwrite` has no effect.
         progress : callable, optional
             Called from time to time with ("save", bytes done, bytes in total).
 

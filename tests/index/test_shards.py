@@ -448,6 +448,15 @@ def test_an_interrupt_at_the_end_of_a_build_keeps_the_index(
     assert len(os.listdir(path)) == 3
 
 
+@posix
+def test_a_new_index_has_the_permissions_of_the_former_one(tmp_path):
+    path = in_folder(tmp_path / "index", one_index())
+    for file in path.iterdir():
+        file.chmod(0o600)
+    in_folder(path, one_index(), 2)
+    assert {file.stat().st_mode & 0o777 for file in path.iterdir()} == {0o600}
+
+
 def test_steps_of_a_build_that_has_ended_change_nothing(tmp_path):
     """A build may have been killed when it removed its files."""
     path = tmp_path / "index"

@@ -30,6 +30,7 @@ from lshfast.index.keys import DuplicateKeyError
 from lshfast.index.shards.folder import (
     BUILD_NAME,
     MOST_SHARDS,
+    RECORD_NAME,
     FolderRecord,
     is_ours,
     is_shard_folder,
@@ -194,6 +195,8 @@ def build_shard(path: str, shard: int) -> int:
     kind = next(iter(kinds), "int")
     with at_once():
         write_file(shard_path, plan.parameters, kind, segments.all)
+    if is_shard_folder(path):  # as `atomic_file` gives a file those of the file before
+        shutil.copymode(os.path.join(path, RECORD_NAME), shard_path)
     return len(segments)
 
 
