@@ -272,7 +272,7 @@ class StoppedError(Exception):
 
 @posix
 @pytest.mark.parametrize("calls", range(1, 7))
-def test_a_commit_that_ends_early_changes_nothing(tmp_path, calls):
+def test_a_commit_that_ends_early_changes_nothing(tmp_path, memory_folder, calls):
     one = one_index()
     path = in_folder(tmp_path / "index", one)
     reports = []
@@ -287,8 +287,10 @@ def test_a_commit_that_ends_early_changes_nothing(tmp_path, calls):
         index.insert(np.arange(1000, 1100), signatures(100, seed=2))
         index.commit(progress=stop)
         calls = None  # it has ended
-    with LSHIndex.open(path) as index:  # before and after another writer
-        assert (content(index) == content(one)) == (calls is not None)
+    memory_folder(f"{path}/")
+    for place in (path, "memory://shard-tests"):
+        with LSHIndex.open(place, verify=True) as index:  # before another writer
+            assert (content(index) == content(one)) == (calls is not None)
     if calls is None:
         return
     with LSHIndex.open(path, "r+") as index:
