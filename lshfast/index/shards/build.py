@@ -84,7 +84,7 @@ def check_folder_target(path: str) -> None:
     """
     if is_remote(path):
         raise ValueError(
-            f"{printable(path)}: shards are built in a local folder, which can be copied to this URL"
+            f"{printable(path)}: shards are built in a local folder, to be copied to this URL"
         )
     if path == "-":
         raise OSError(
