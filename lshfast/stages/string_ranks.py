@@ -1,20 +1,22 @@
 """The order of the strings by which rows are kept, of any number of rows in the memory of a task.
 
 Strings are sorted in files by their first bytes; those that are equal so far and have more bytes
-are sorted by the next ones.
+are sorted by the next ones, or in memory if what is left of them fits: equal strings may be long.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 
 from lshfast._common.rows import int64_range, run_begins
 from lshfast._common.types import BoolArray, Int64Array, UInt8Array, UInt64Array
+from lshfast._engine.budget import obtainable
 from lshfast.join.external.record_spool import PIECE_RECORDS, RecordSpool, pieces_of
 from lshfast.join.external.records import WORD_BYTES
 from lshfast.stages.sketching import sorted_runs
@@ -34,12 +36,23 @@ RECORD_WORDS = 3 + WORDS
 # Rows whose strings are read at a time.
 PORTION_ROWS = 1 << 14
 
+# What a row takes beside its string while strings are sorted in memory: a tuple, and its values.
+MEMORY_BYTES = 256
+
 
 class Strings(NamedTuple):
     """Strings of UTF-8 as data[ends[i]:ends[i + 1]]; their order is that of their characters."""
 
     data: UInt8Array
     ends: Int64Array
+
+
+class _Portion(NamedTuple):
+    """Rows of a shard with their ranks so far (m, 2), the strings of the shard, and their rows."""
+
+    ranked_rows: UInt64Array
+    strings: Strings
+    local: Int64Array
 
 
 def ranked_strings(
@@ -77,20 +90,68 @@ def ranked_strings(
         ties.add(piece[:, 0], np.zeros(len(piece), np.uint64))
     depth = 0
     while len(ties):
+        if depth and _rank_in_memory(
+            _portions(plan, first_row, strings_of, ties),
+            depth,
+            obtainable(plan.budget.work(0) // 4),
+            ranks,
+        ):
+            break
         new_ties = new_spool(f"equal-{depth}")
-        reader = ties.reader()
         with sorted_runs(plan, RECORD_WORDS) as runs:
-            for shard in range(plan.shards):
-                ties_of_shard = reader.until(int(first_row[shard + 1]))
-                if len(ties_of_shard):
-                    strings = strings_of(shard)
-                    for portion in pieces_of([ties_of_shard], PORTION_ROWS):
-                        local = portion[:, 0].astype(np.int64) - first_row[shard]
-                        runs.add(_records(portion, strings, local, depth))
+            for portion in _portions(plan, first_row, strings_of, ties):
+                runs.add(_records(portion, depth))
             _rank(runs.merged(plan.budget.work(0) // 2), ranks, new_ties)
         depth += STRING_BYTES
         ties = _by_row(plan, new_ties, new_spool(f"sorted-{depth}"))
     return _by_row(plan, ranks, new_spool("sorted-ranks"))
+
+
+def _portions(
+    plan: StagePlan,
+    first_row: Int64Array,
+    strings_of: Callable[[int], Strings],
+    ties: RecordSpool,
+) -> Iterator[_Portion]:
+    """Yield the rows of `ties`, which ascend, with the strings of their shards."""
+    reader = ties.reader()
+    for shard in range(plan.shards):
+        ties_of_shard = reader.until(int(first_row[shard + 1]))
+        if len(ties_of_shard):
+            strings = strings_of(shard)
+            for ranked_rows in pieces_of([ties_of_shard], PORTION_ROWS):
+                local = ranked_rows[:, 0].astype(np.int64) - first_row[shard]
+                yield _Portion(ranked_rows, strings, local)
+
+
+def _rank_in_memory(
+    portions: Iterable[_Portion], depth: int, memory: int, ranks: RecordSpool
+) -> bool:
+    """Add the ranks of rows by their strings from byte `depth` on, if these fit into memory.
+
+    Returns whether they do. Rows of equal rank so far have strings that are equal up to there.
+    """
+    endings: list[tuple[int, bytes, int]] = []
+    for ranked_rows, strings, local in portions:
+        starts = strings.ends[local] + depth
+        ends = strings.ends[local + 1]
+        memory -= int((ends - starts).sum()) + MEMORY_BYTES * len(local)
+        if memory < 0:
+            return False
+        for (row, rank), start, end in zip(
+            ranked_rows.tolist(), starts.tolist(), ends.tolist(), strict=True
+        ):
+            endings.append((rank, strings.data[start:end].tobytes(), row))
+    endings.sort()
+    ordered_rows = np.array([row for *_, row in endings], np.uint64)
+    new_ranks: list[int] = []
+    for rank, of_rank in groupby(endings, key=itemgetter(RANK)):
+        first = len(new_ranks)
+        for _, of_string in groupby(of_rank, key=itemgetter(1)):
+            new_rank = rank + len(new_ranks) - first
+            new_ranks += [new_rank for _ in of_string]
+    ranks.add(ordered_rows, np.array(new_ranks, np.uint64))
+    return True
 
 
 def _by_row(plan: StagePlan, records: RecordSpool, target: RecordSpool) -> RecordSpool:
@@ -103,10 +164,9 @@ def _by_row(plan: StagePlan, records: RecordSpool, target: RecordSpool) -> Recor
     return target
 
 
-def _records(
-    ranked_rows: UInt64Array, strings: Strings, local: Int64Array, depth: int
-) -> UInt64Array:
+def _records(portion: _Portion, depth: int) -> UInt64Array:
     """Return the records of rows with their ranks so far, from byte `depth` of their strings on."""
+    ranked_rows, strings, local = portion
     starts = strings.ends[local] + depth
     lengths = strings.ends[local + 1] - starts
     columns = int64_range(STRING_BYTES)

@@ -5,7 +5,13 @@ import pytest
 from lshfast import DataError, FormatError, stages
 from lshfast.stages.sketching import OF_ORDERS
 from lshfast.stages.stage_plan import read_stage_plan
-from tests.stages.runs import rewritten, run_all, write_files
+from tests.stages.runs import (
+    in_memory,
+    in_stages,
+    rewritten,
+    run_all,
+    write_files,
+)
 
 
 def test_parquet(tmp_path):
@@ -73,6 +79,23 @@ def test_csv(tmp_path):
         )
         with pytest.raises(DataError, match=reason):
             run_all(tmp_path / name)
+
+
+def test_long_values_with_equal_beginnings(tmp_path):
+    """Values of a megabyte are compared at once, not 32 bytes at a time."""
+    beginning = "é" * (1 << 19)
+    endings = ["b", "a", "b", "b", "ab", "a"]
+    rows = [
+        {
+            "text": "a b c d e f",
+            "value": beginning[: 1 + (1 << 19) * (place % 3 > 0)] + ending,
+        }
+        for place, ending in enumerate(2 * endings)
+    ]
+    source = write_files(tmp_path / "in", rows, 3)
+    options = {"keep": "min:value"}
+    wanted = in_memory(tmp_path, source, **options)
+    assert in_stages(tmp_path, source, shards=3, tasks=1, **options) == wanted
 
 
 @pytest.mark.parametrize(

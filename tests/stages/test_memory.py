@@ -16,7 +16,7 @@ from lshfast._engine.parts.task_files import figures_of, writing
 from lshfast._engine.parts.task_reader import TaskFile
 from lshfast._engine.plan import make_plan
 from lshfast.join.external import components, record_spool
-from lshfast.stages import grouping, row_parts, sketching, verifying
+from lshfast.stages import grouping, row_parts, sketching, string_ranks, verifying
 from lshfast.stages.stage_plan import ROW_BITS, read_stage_plan
 from tests.corpora import WORDS
 from tests.stages.runs import corpus, in_memory, in_stages, run_all, write_files
@@ -38,6 +38,7 @@ def sort_in_files(monkeypatch):
     monkeypatch.setattr(components, "UNION_BYTES", 1 << 40)
     monkeypatch.setattr(row_parts, "obtainable", lambda memory: 0)
     monkeypatch.setattr(row_parts, "PIECE_RECORDS", 50)
+    monkeypatch.setattr(string_ranks, "obtainable", lambda memory: 0)
     monkeypatch.setattr(sketching, "BLOCK_RECORDS", 64)
     monkeypatch.setattr(sketching, "obtainable", lambda memory: 0)
     monkeypatch.setattr(record_spool, "PIECE_RECORDS", 40)
