@@ -7,6 +7,7 @@ are compressed files, which are read from their beginning.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -23,6 +24,9 @@ from lshfast._io.sources import ByteRange, LocalFile, RemoteFile
 # compression.
 SEARCHED_BYTES = 1 << 16
 HEAD_BYTES = 10
+
+# The bytes that a row group of Parquet counts at most: a damaged file may state any number.
+MOST_GROUP_BYTES = 1 << 40
 
 
 class FilePart(NamedTuple):
@@ -57,7 +61,7 @@ def divided(file: File, count: int) -> list[FilePart]:
         If the file cannot be read.
     """
     if file.format == "parquet":
-        sizes = parquet.bytes_of_row_groups(file)
+        sizes = np.clip(parquet.bytes_of_row_groups(file), 0, MOST_GROUP_BYTES)
         ends = np.cumsum([0, *sizes], dtype=np.int64)
         groups = np.searchsorted(ends, _targets(int(ends[-1]), count))
         cuts = [0, *groups.tolist(), len(sizes)]
@@ -65,8 +69,7 @@ def divided(file: File, count: int) -> list[FilePart]:
     else:
         try:
             with closing(file.source.open()) as stream:
-                targets = _targets(file.size, count)
-                cuts = [_line_after(stream, target, file.size) for target in targets]
+                cuts = _lines_after(stream, _targets(file.size, count), file.size)
         except OSError as error:
             raise file.fault(None, f"cannot be read: {reason_of(error)}") from error
         cuts = [0, *cuts, file.size]
@@ -79,22 +82,34 @@ def _targets(size: int, count: int) -> list[int]:
     return [size * part // count for part in range(1, count)]
 
 
+def _lines_after(stream: Any, targets: Sequence[int], size: int) -> list[int]:
+    """Return where the first line at or after each of some ascending bytes begins, or `size`.
+
+    No byte is searched twice, however long lines are.
+    """
+    begins: list[int] = []
+    for target in targets:
+        if not begins or begins[-1] < target:
+            begins.append(_line_after(stream, target, size))
+        else:
+            begins.append(begins[-1])
+    return begins
+
+
 def _line_after(stream: Any, target: int, size: int) -> int:
     """Return where the first line at or after a byte begins; `size` if none does."""
     at = max(0, target - 1)
     while True:
         stream.seek(at)
-        piece = stream.read(SEARCHED_BYTES)
+        piece = stream.read(SEARCHED_BYTES + HEAD_BYTES)
         if not piece:
             return size
-        end: int = piece.find(b"\n")
-        if end < 0:
-            at += len(piece)
-            continue
-        at += end + 1
-        stream.seek(at)
-        if _is_plain_beginning(stream.read(HEAD_BYTES)):
-            return at
+        begin = piece.find(b"\n", 0, SEARCHED_BYTES) + 1
+        while begin:
+            if _is_plain_beginning(piece[begin : begin + HEAD_BYTES]):
+                return at + begin
+            begin = piece.find(b"\n", begin, SEARCHED_BYTES) + 1
+        at += min(len(piece), SEARCHED_BYTES)
 
 
 def _is_plain_beginning(head: bytes) -> bool:

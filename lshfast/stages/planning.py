@@ -212,7 +212,7 @@ def _shards_of(files: Sequence[File], shards: int | None) -> list[list[list[int]
         _PlannedPart(number, *part)
         for number, parts_of_file in enumerate(parts_of_files)
         for part in parts_of_file
-        if part.nbytes or len(parts_of_file) == 1 or shards is not None
+        if part.begin < part.end or len(parts_of_file) == 1 or shards is not None
     ]
     if shards is None:
         count = min(count, len(parts))

@@ -1,7 +1,9 @@
 """Files that several shards read: the outputs of all shards are those of `dedup_files`."""
 
+import io
 import json
 import random
+import re
 
 import pytest
 
@@ -9,6 +11,8 @@ from lshfast import DataError, dedup_files, stages
 from lshfast._io.file_parts import divided
 from lshfast._io.files import Layout
 from lshfast._io.listing import list_files
+from lshfast._io.sources import LocalFile
+from lshfast.stages import planning
 from tests.stages.runs import corpus, in_memory, in_stages, joined, run_all
 
 
@@ -135,6 +139,47 @@ def test_parts_are_whole_lines_of_similar_bytes(tmp_path):
         assert (parts[0].begin, parts[-1].end) == (0, file.size)
         assert {part.begin for part in parts} <= begins
         assert max(part.nbytes for part in parts) <= file.size / count + 200
+
+
+def test_long_lines_are_searched_once(tmp_path, monkeypatch):
+    path = tmp_path / "in.jsonl"
+    path.write_bytes(b"x" * (1 << 22) + b"\n" + b"\xef\xbb\xbfx\n" * 1000)
+    (file,) = list_files(path, Layout())
+    nbytes_read = []
+
+    class CountedFile(io.FileIO):
+        def read(self, count=-1):
+            data = super().read(count)
+            nbytes_read.append(len(data))
+            return data
+
+    monkeypatch.setattr(LocalFile, "open", lambda source: CountedFile(path))
+    parts = divided(file, 50)
+    assert {part.begin for part in parts[1:]} == {file.size}
+    assert sum(nbytes_read) < 1.1 * file.size
+
+
+@pytest.mark.parametrize("shards", [None, 6])
+def test_row_groups_that_state_wrong_sizes(tmp_path, monkeypatch, shards):
+    """All rows are read once, if the footer says that each row group has fewer bytes than none."""
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(planning, "SHARD_BYTES", 500)
+    source = tmp_path / "in.parquet"
+    table = pa.table({"text": [f"{'word' * 20} {place}" for place in range(60)]})
+    pq.write_table(table, source, row_group_size=10)
+    # Thrift has twice the number, and one more for negative ones; the number of rows follows.
+    content, count = re.subn(
+        rb"(?s)\x16([\x80-\xff])([\x00-\x7f])(?=\x16\x14)",
+        lambda size: bytes([0x16, size[1][0] | 1, size[2][0]]),
+        source.read_bytes(),
+    )
+    assert count == 6
+    source.write_bytes(content)
+    options = {"output_format": "jsonl"}
+    wanted = in_memory(tmp_path, source, **options)
+    run = in_stages(tmp_path, source, shards=shards, tasks=1, **options)
+    assert run[:2] == wanted[:2]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl.gz"])
