@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from lshfast._engine.pages.run_pages import (
     refusal_of,
 )
 from lshfast._engine.parts.task_files import figures_of
+from lshfast._io import Corpus
 from lshfast._io.pages.page import write_page
 from lshfast.stages.page_notes import removed_of_files
 from lshfast.stages.sketching import restored_corpus
@@ -97,79 +98,105 @@ def _inputs(plan: StagePlan, names: list[str]) -> list[InputRows]:
     )
 
 
+class _LargeGroup(NamedTuple):
+    """A large group: its rows, the first of them, and pairs that are shown as examples."""
+
+    size: int
+    first_row: int
+    pairs: list[Compared]
+
+
+class _ShownRows(NamedTuple):
+    """The keys of rows, the texts of those that are shown, and keys of entries that are kept.
+
+    The texts are None if no text is shown. The key of an entry is that of the row removed for it.
+    """
+
+    keys: dict[int, str]
+    texts: dict[int, str] | None
+    entries: dict[int, str]
+
+    def example(self, pair: Compared) -> ExamplePair:
+        """Return a pair as the page shows it."""
+        spans: tuple[Any, Any] = ([], [])
+        if self.texts is not None:
+            spans = compared_spans(pair, self.texts)
+        is_entry = pair.other < 0
+        kept_key = self.entries[pair.row] if is_entry else self.keys[pair.other]
+        return ExamplePair(self.keys[pair.row], kept_key, pair.similarity, *spans)
+
+
 def _evidence(
     plan: StagePlan, notes: list[dict[str, Any]], inputs: list[InputRows], shown: bool
 ) -> Evidence:
     """Return what the page shows; texts only if they are shown."""
-    least = sorted(
-        (Compared(*pair) for note in notes for pair in note["least"]),
-        key=lambda pair: pair[::-1],
-    )[:LEAST]
+    least_similar = _least_similar(notes)
+    pairs_of_columns = _pairs_of_columns(notes)
+    groups = _largest_groups(notes)
+    pairs = [*least_similar, *pairs_of_columns]
+    for group in groups:
+        pairs += group.pairs
+    rows = _rows(plan, notes, pairs, {group.first_row for group in groups}, shown)
+    pairs_by_reason = {
+        LEAST_SIMILAR[True]: least_similar,
+        WHOLE_RANGE[True]: [
+            pair for pair in pairs_of_columns if pair not in least_similar
+        ],
+    }
+    for group in groups:
+        reason = of_large_group(group.size, rows.keys[group.first_row])
+        pairs_by_reason[reason] = group.pairs
+    examples = {
+        reason: list(map(rows.example, shown_pairs))
+        for reason, shown_pairs in pairs_by_reason.items()
+        if shown_pairs
+    }
+    sizes: Counter[int] = Counter()
+    for note in notes:
+        sizes.update(dict(note["group_sizes"]))
+    similarities = np.array([note["similarities"] for note in notes], np.int64)
+    return Evidence(np.asarray(similarities.sum(axis=0)), sizes, examples, inputs)
+
+
+def _least_similar(notes: list[dict[str, Any]]) -> list[Compared]:
+    """Return the least similar pairs of all tasks."""
+    pairs = [Compared(*pair) for note in notes for pair in note["least"]]
+    return sorted(pairs, key=lambda pair: pair[::-1])[:LEAST]
+
+
+def _pairs_of_columns(notes: list[dict[str, Any]]) -> list[Compared]:
+    """Return pairs of the whole range of similarities, each of another column of the chart."""
     of_column: dict[int, Compared] = {}
     for pair in sorted(
         Compared(*pair) for note in notes for pair in note["whole_range"]
     ):
-        of_column.setdefault(
-            int(columns_of(np.array([pair.similarity], np.float64))[0]), pair
-        )
+        column = columns_of(np.array([pair.similarity], np.float64))[0]
+        of_column.setdefault(int(column), pair)
     columns = sorted(of_column)
-    pairs_of_columns = [
-        of_column[columns[place]] for place in spread(len(columns)).tolist()
-    ]
+    return [of_column[columns[place]] for place in spread(len(columns)).tolist()]
+
+
+def _largest_groups(notes: list[dict[str, Any]]) -> list[_LargeGroup]:
+    """Return the largest groups of all tasks."""
     largest = sorted(
         (group for note in notes for group in note["largest"]),
         key=lambda group: (-group[0], group[1]),
     )
-    groups = [
-        (size, first, [Compared(*pair) for pair in shown_pairs])
-        for size, first, shown_pairs in largest[:LARGE_GROUPS]
+    return [
+        _LargeGroup(size, first_row, [Compared(*pair) for pair in pairs])
+        for size, first_row, pairs in largest[:LARGE_GROUPS]
     ]
-    shown_rows = {
-        row
-        for pairs in (
-            least,
-            pairs_of_columns,
-            *(shown_pairs for *_, shown_pairs in groups),
-        )
-        for pair in pairs
-        for row in pair[:2]
-        if row >= 0
-    }
-    entries = {row: key for note in notes for row, key in note["entries"]}
-    keys, texts = _rows(plan, shown_rows, {first for _, first, _ in groups}, shown)
-    pairs_by_reason = {
-        LEAST_SIMILAR[True]: least,
-        WHOLE_RANGE[True]: [pair for pair in pairs_of_columns if pair not in least],
-    }
-    pairs_by_reason |= {
-        of_large_group(size, keys[first]): shown_pairs
-        for size, first, shown_pairs in groups
-    }
-
-    def example(pair: Compared) -> ExamplePair:
-        spans = compared_spans(pair, texts) if shown else ([], [])
-        is_entry = pair.other < 0
-        kept_key = entries[pair.row] if is_entry else keys[pair.other]
-        return ExamplePair(keys[pair.row], kept_key, pair.similarity, *spans)
-
-    sizes: Counter[int] = Counter()
-    for note in notes:
-        sizes.update(dict(note["group_sizes"]))
-    similarities = np.asarray(
-        np.array([note["similarities"] for note in notes], np.int64).sum(axis=0)
-    )
-    examples = {
-        reason: list(map(example, shown_pairs))
-        for reason, shown_pairs in pairs_by_reason.items()
-        if shown_pairs
-    }
-    return Evidence(similarities, sizes, examples, inputs)
 
 
 def _rows(
-    plan: StagePlan, shown_rows: set[int], named_rows: set[int], shown: bool
-) -> tuple[dict[int, str], dict[int, str]]:
-    """Return the keys of all rows to show or to name, and if `shown` the texts to show."""
+    plan: StagePlan,
+    notes: list[dict[str, Any]],
+    pairs: list[Compared],
+    named_rows: set[int],
+    shown: bool,
+) -> _ShownRows:
+    """Return the rows of pairs and those that are only named; texts only if they are shown."""
+    shown_rows = {row for pair in pairs for row in pair[:2] if row >= 0}
     keys: dict[int, str] = {}
     texts: dict[int, str] = {}
     bounds = figures_of(plan, "group", 0)["first_row"]
@@ -180,15 +207,16 @@ def _rows(
             corpus = restored_corpus(plan, shard)
             keys |= {row: str(corpus.key(row - first)) for row in rows_of_shard}
             if shown:
-                rows = np.array(
-                    sorted(
-                        row - first for row in shown_rows.intersection(rows_of_shard)
-                    ),
-                    np.int64,
-                )
-                if plan.engine.kind == "text":
-                    texts_of_rows = texts_by_row(corpus, rows)
-                else:
-                    texts_of_rows = values_by_row(corpus, corpus.layout.column, rows)
-                texts |= {row + first: text for row, text in texts_of_rows.items()}
-    return keys, texts
+                texts |= _texts(corpus, first, shown_rows.intersection(rows_of_shard))
+    entries = {row: key for note in notes for row, key in note["entries"]}
+    return _ShownRows(keys, texts if shown else None, entries)
+
+
+def _texts(corpus: Corpus, first_row: int, rows: set[int]) -> dict[int, str]:
+    """Return the texts of some rows of a shard, or other values as texts."""
+    rows_of_corpus = np.array(sorted(rows), np.int64) - first_row
+    if corpus.layout.kind == "text":
+        texts = texts_by_row(corpus, rows_of_corpus)
+    else:
+        texts = values_by_row(corpus, corpus.layout.column, rows_of_corpus)
+    return {row + first_row: text for row, text in texts.items()}

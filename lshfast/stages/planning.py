@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from heapq import heapify, heapreplace
 from itertools import pairwise
@@ -80,10 +80,7 @@ def make_stage_plan(
     policy, order_column = policy_of(keep)
     check_keep_measure(policy, engine.measure)
     check_max_removed(max_removed)
-    if output_kind not in (None, *FORMATS):
-        raise ValueError(
-            f"output_format must be one of {', '.join(FORMATS)}, not {output_kind!r}"
-        )
+    _check_format(output_kind)
     added = added_columns(engine, against is not None) if annotate else []
     outputs = {
         "output": output,
@@ -91,21 +88,7 @@ def make_stage_plan(
         "removed": removed,
         "rejected": rejected,
     }
-    for path in (work, *outputs.values()):
-        if path is not None and is_url(path):
-            raise ValueError(
-                f"{printable(path)}: folders of stages are local, not URLs"
-            )
-    places = {
-        name: os.path.abspath(path)
-        for name, path in outputs.items()
-        if path is not None
-    }
-    folders = [os.path.abspath(work), *places.values()]
-    if len({os.path.realpath(path) for path in folders}) < len(folders):
-        raise ValueError("the work folder and the folders of outputs must be different")
-    if os.path.exists(os.path.join(work, PLAN_FILE)):
-        raise ValueError(f"{printable(work)}: this work folder has a plan already")
+    places = _checked_places(work, outputs)
     files = inputs.open().files
     format = _format_of(files)
     kinds: dict[str, OutputFormat | None] = {"output": output_kind, "rejected": "jsonl"}
@@ -123,9 +106,14 @@ def make_stage_plan(
     )
     check_rows(corpus, rows, added)
     divided_files = _shards_of(corpus.files, shards)
+    options = {
+        "kind": None if engine.kind == "text" else engine.kind,
+        "by": inputs.by,
+        "left_out": left_out_of(files) or None,
+        "max_removed": max_removed,
+    }
     content = {
         "parameters": engine.described(),
-        **({} if engine.kind == "text" else {"kind": engine.kind}),
         "threads": engine.threads,
         "keep": keep,
         "added": added,
@@ -140,16 +128,45 @@ def make_stage_plan(
         "tasks": len(divided_files) if tasks is None else tasks,
         "keys": [draw_hash_numbers(), draw_hash_numbers()],
         "common": None if engine.ignore_common is None else draw_hash_numbers(),
-        **({} if inputs.by is None else {"by": inputs.by}),
-        **({} if not (left_out := left_out_of(files)) else {"left_out": left_out}),
-        **({} if max_removed is None else {"max_removed": max_removed}),
+        **{name: value for name, value in options.items() if value is not None},
         **({} if against is None else _index_of(against, engine)),
         **{name: places.get(name) for name in outputs},
         "suffixes": suffixes,
     }
     StagePlan(work, content, 0).budget.work(0)
-    _create(work, folders)
+    _create(work, places)
     return write_stage_plan(work, content)
+
+
+def _check_format(format: str | None) -> None:
+    """Raise ValueError unless outputs can have this format."""
+    if format not in (None, *FORMATS):
+        raise ValueError(
+            f"output_format must be one of {', '.join(FORMATS)}, not {format!r}"
+        )
+
+
+def _checked_places(work: str, outputs: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the absolute paths of the folders of outputs.
+
+    ValueError if two folders are the same one, one is a URL, or the work folder has a plan.
+    """
+    for path in (work, *outputs.values()):
+        if path is not None and is_url(path):
+            raise ValueError(
+                f"{printable(path)}: folders of stages are local, not URLs"
+            )
+    places = {
+        name: os.path.abspath(path)
+        for name, path in outputs.items()
+        if path is not None
+    }
+    folders = [work, *places.values()]
+    if len({os.path.realpath(path) for path in folders}) < len(folders):
+        raise ValueError("the work folder and the folders of outputs must be different")
+    if os.path.exists(os.path.join(work, PLAN_FILE)):
+        raise ValueError(f"{printable(work)}: this work folder has a plan already")
+    return places
 
 
 def _index_of(path: str, engine: Plan) -> dict[str, Any]:
@@ -242,6 +259,14 @@ def _parts_of(files: Sequence[File], count: int) -> list[list[FilePart]]:
 
     A file that has the bytes of two shards or more is divided; others only if there are too few.
     """
+    return [
+        divided(file, number) if number > 1 else [FilePart(0, 0, file.size)]
+        for file, number in zip(files, _numbers_of_parts(files, count), strict=True)
+    ]
+
+
+def _numbers_of_parts(files: Sequence[File], count: int) -> list[int]:
+    """Return the number of the parts of each file; see `_parts_of`."""
     total = max(1, sum(file.size for file in files))
     numbers = [max(1, file.size * count // total) for file in files]
     missing = count - sum(numbers)
@@ -262,10 +287,7 @@ def _parts_of(files: Sequence[File], count: int) -> list[list[FilePart]]:
         numbers[place] += 1
         missing -= 1
         heapreplace(largest, (-files[place].size / numbers[place], place))
-    return [
-        divided(file, number) if number > 1 else [FilePart(0, 0, file.size)]
-        for file, number in zip(files, numbers, strict=True)
-    ]
+    return numbers
 
 
 def _joined(parts: Sequence[_PlannedPart], ends: Sequence[int]) -> list[list[int]]:
@@ -295,8 +317,9 @@ def _bounds(sizes: Sequence[int], count: int) -> list[int]:
     return [*bounds, parts]
 
 
-def _create(work: str, folders: Sequence[str]) -> None:
-    """Create the folders; those that exist must be empty."""
+def _create(work: str, places: Mapping[str, str]) -> None:
+    """Create the work folder and those of outputs; those that exist must be empty."""
+    folders = [os.path.abspath(work), *places.values()]
     for folder in folders:
         with suppress(FileNotFoundError):
             if any(not _OF_PLAN.fullmatch(name) for name in os.listdir(folder)):
