@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from lshfast._engine.clock import Clock
 from lshfast._engine.pairs.listed import lists_copies
 from lshfast._engine.parts.components import Merged, PartRoom, compare_part
 from lshfast._engine.parts.spool import SpooledTexts
-from lshfast._engine.parts.task_files import figures_of, task_path, writing
+from lshfast._engine.parts.task_files import TaskWriter, figures_of, task_path, writing
 from lshfast._engine.parts.task_reader import Arrays, TaskFile
 from lshfast._engine.plan import Plan
 from lshfast.join.groups import smallest
@@ -94,24 +95,12 @@ def verify(plan: StagePlan, task: int) -> None:
             part = _gathered(plan, number, overall, files)
             signatures = os.path.join(place, f"part-{number}.signatures")
             room = PartRoom(overall["part_memory"], plan.budget.row_bytes, signatures)
-            try:
+            with _naming_texts(plan, part, overall["first_row"]):
                 removed, part_figures = part.run(plan, engine, room, task_pairs)
-            except TextError as error:  # it was checked when it was sketched
-                row = part.rows[part.compared[error.row]]
-                shard = (
-                    int(np.searchsorted(overall["first_row"], row, side="right")) - 1
-                )
-                path = task_path(plan, "collect", shard, "data")
-                raise FormatError(
-                    f"{printable(path)}: the text of row {row} is {error.reason}"
-                ) from None
             removed_of_parts.append(removed)
-            figures |= {
-                name: figures[name] + count
-                for name, count in part_figures.items()
-                if name != "largest"
-            }
-            figures["largest"] = max(figures["largest"], part_figures["largest"])
+            for name, count in part_figures.items():
+                combine = max if name == "largest" else operator.add
+                figures[name] = combine(figures[name], count)
             del part
         earlier_removed = RemovedRows(
             *rows_of_entries(plan, task, overall["bounds"][-1], overall["first_row"])
@@ -121,30 +110,53 @@ def verify(plan: StagePlan, task: int) -> None:
         removed_of_parts.append(earlier_removed)
         if task_pairs is not None and pairs is not None:
             task_pairs.write(pairs, plan, overall["part_memory"])
-        rows, keys, similarity, keepers, codes = RemovedRows.joined(removed_of_parts)
-        order = np.argsort(rows)
-        cuts = np.searchsorted(rows[order], overall["first_row"]).tolist()
-        for shard in range(plan.shards):
-            places = order[cuts[shard] : cuts[shard + 1]]
-            if len(places):
-                earlier = (keepers[places] < 0).view(np.uint8)
-                writer.add(
-                    shard,
-                    rows=rows[places],
-                    similarity=similarity[places],
-                    **({} if plan.against is None else {"earlier": earlier}),
-                    **key_columns([keys[place] for place in places.tolist()]),
-                )
-        add_removed(writer, plan, codes)
-        groups = (
-            {}
-            if plan.max_removed is None
-            else {"largest_groups": largest_groups(keepers, codes, keys)}
-        )
-        add_removed_of_files(writer, plan, overall["first_of_files"][:-1], rows)
-        writer.figures = (
-            figures | groups | {"page": noted(rows, keepers, similarity, keys)}
-        )
+        removed = RemovedRows.joined(removed_of_parts)
+        _write_removed(writer, plan, removed, overall["first_row"])
+        add_removed(writer, plan, removed.codes)
+        groups = {}
+        if plan.max_removed is not None:
+            groups["largest_groups"] = largest_groups(
+                removed.kept, removed.codes, removed.keys
+            )
+        first_of_files = overall["first_of_files"][:-1]
+        add_removed_of_files(writer, plan, first_of_files, removed.rows)
+        page = noted(removed.rows, removed.kept, removed.similarity, removed.keys)
+        writer.figures = figures | groups | {"page": page}
+
+
+@contextmanager
+def _naming_texts(
+    plan: StagePlan, part: PartRows, first_row: Sequence[int]
+) -> Iterator[None]:
+    """Raise the error of a text of a part as one that names the file of its shard."""
+    try:
+        yield
+    except TextError as error:  # it was checked when it was sketched
+        row = part.rows[part.compared[error.row]]
+        shard = int(np.searchsorted(first_row, row, side="right")) - 1
+        path = task_path(plan, "collect", shard, "data")
+        raise FormatError(
+            f"{printable(path)}: the text of row {row} is {error.reason}"
+        ) from None
+
+
+def _write_removed(
+    writer: TaskWriter, plan: StagePlan, removed: RemovedRows, first_row: Sequence[int]
+) -> None:
+    """Write the removed rows of each shard, ascending, in a range of its number."""
+    order = np.argsort(removed.rows)
+    cuts = np.searchsorted(removed.rows[order], first_row).tolist()
+    for shard in range(plan.shards):
+        places = order[cuts[shard] : cuts[shard + 1]]
+        if len(places):
+            earlier = (removed.kept[places] < 0).view(np.uint8)
+            writer.add(
+                shard,
+                rows=removed.rows[places],
+                similarity=removed.similarity[places],
+                **({} if plan.against is None else {"earlier": earlier}),
+                **key_columns([removed.keys[place] for place in places.tolist()]),
+            )
 
 
 @dataclass(frozen=True)

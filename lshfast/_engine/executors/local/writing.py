@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lshfast._common.progress import Progress
-from lshfast._common.types import Int64Array
+from lshfast._common.types import Int64Array, PathLike
 from lshfast._engine.account.display import SIMILARITY_NAMES
 from lshfast._engine.account.report import DedupResult
 from lshfast._engine.executors.local.outputs import Outputs
@@ -92,19 +92,27 @@ def check_places(run: OpenRun) -> None:
     if outputs.clusters is not None:
         other_outputs = [*paths, indexes.save, options, page]
         outputs.clusters.check(files_read, other_outputs)
-    if indexes.save is not None and not indexes.changes_folder:
-        check_place(indexes.save, files, outputs.overwrite or indexes.in_place)
-        # The classes of indexes of vectors and codes check it themselves.
-        if corpus.layout.kind not in POINTS:
-            from lshfast.index.stores.file import check_target
-
-            check_target(indexes.save, outputs.overwrite)
     if indexes.save is not None:
+        _check_saved_index(run, indexes.save, files)
         check_different([*paths, indexes.save])
     if outputs.annotate and outputs.rows is None:
         raise ValueError("annotate needs an output for the rows")
     if outputs.rows is not None:
         check_rows(corpus, outputs.rows, corpus.layout.added)
+
+
+def _check_saved_index(run: OpenRun, path: PathLike, files: Sequence[str]) -> None:
+    """Check that the index of a run can be saved, given the locations of its inputs."""
+    indexes = run.indexes
+    overwrite = run.outputs.overwrite
+    if indexes.changes_folder:
+        return
+    check_place(path, files, overwrite or indexes.in_place)
+    # The classes of indexes of vectors and codes check it themselves.
+    if run.corpus.layout.kind not in POINTS:
+        from lshfast.index.stores.file import check_target
+
+        check_target(path, overwrite)
 
 
 def write_similar(
