@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from lshfast._common.rows import parts_of_rows
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast._engine.account.short_texts import sample_for
 from lshfast._engine.budget import obtainable
@@ -65,13 +66,7 @@ def group(plan: StagePlan, task: int) -> None:
         check_elements(plan, [shard["elements"] for shard in of_shards])
         kinds = [shard["orders"] for shard in of_shards]
         check_kinds(plan, kinds)
-        labels = RecordSpool(os.path.join(folder, "labels"), 2)
-        for linked_rows, labels_of_rows in components_of_links(
-            _links(plan, first_row),
-            int(first_row[-1]),
-            obtainable(plan.budget.work(0)),
-        ):
-            labels.add(linked_rows, labels_of_rows)
+        labels = _labels(plan, first_row, folder)
         preferences = Preferences(plan, first_row, kinds, labels, folder)
         members = _members(plan, first_row, labels, preferences)
         with divided_rows(plan, members, len(labels), folder) as division:
@@ -88,6 +83,19 @@ def group(plan: StagePlan, task: int) -> None:
             "bounds": _bounds(division.numbers.costs(), plan.tasks),
             "part_memory": division.memory,
         }
+
+
+def _labels(plan: StagePlan, first_row: Int64Array, folder: str) -> RecordSpool:
+    """Return the rows that share buckets, ascending, and the smallest row of each component."""
+    labels = RecordSpool(os.path.join(folder, "labels"), 2)
+    memory = obtainable(plan.budget.work(0))
+    rows = int(first_row[-1])
+    for linked_rows, labels_of_rows in components_of_links(
+        _links(plan, first_row), rows, memory
+    ):
+        for part in parts_of_rows(len(linked_rows), PIECE_RECORDS):
+            labels.add(linked_rows[part], labels_of_rows[part])
+    return labels
 
 
 def _links(

@@ -14,7 +14,7 @@ import numpy as np
 from lshfast._common.rows import parts_of_rows
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.join.external.bucket_runs import BucketRuns
-from lshfast.join.external.contraction import contract_links
+from lshfast.join.external.contraction import LEAST_CONTRACTION, contract_links
 from lshfast.kernels.sets import Components, components
 
 # Records that are processed at once outside of kernels.
@@ -61,7 +61,7 @@ def components_of_links(
     The label is the smallest row of the component.
 
     If the union-find of all rows does not fit into the memory, the links are contracted in files of
-    a temporary folder.
+    a temporary folder, in at least `LEAST_CONTRACTION` bytes.
     """
     if UNION_BYTES * rows <= memory:
         graph = Components(rows)
@@ -76,7 +76,9 @@ def components_of_links(
     with tempfile.TemporaryDirectory(
         prefix="lshfast-", ignore_cleanup_errors=True
     ) as folder:
-        yield from contract_links(pairs, folder, "links", memory)
+        yield from contract_links(
+            pairs, folder, "links", max(memory, LEAST_CONTRACTION)
+        )
 
 
 def components_of_ends(
