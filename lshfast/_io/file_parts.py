@@ -1,8 +1,8 @@
 """Parts of a file that can be read without the rest: ranges of bytes, or of row groups of Parquet.
 
 A row belongs to the part in which it begins. Files of lines are cut where a line begins. CSV is not
-divided, since a line end may be inside quotes, and nothing but the file up to there tells; neither
-are compressed files, which are read from their beginning.
+divided, since only the file up to a line end shows whether this is inside quotes; neither are
+compressed files, which are read from their beginning.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from lshfast._io.files import File, codec_of_bytes, reason_of
 from lshfast._io.lines import BOM, is_plain
 from lshfast._io.sources import ByteRange, LocalFile, RemoteFile
 
-# Bytes in which the end of a line is looked for at a time, and those that tell an encoding or a
-# compression.
+# Bytes in which the end of a line is looked for at a time, and those at the beginning of a file by
+# which an encoding or a compression is recognized.
 SEARCHED_BYTES = 1 << 16
 HEAD_BYTES = 10
 

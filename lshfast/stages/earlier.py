@@ -87,7 +87,7 @@ def add_earlier(writer: TaskWriter, removed: EarlierRows | None) -> None:
 def divide_earlier(
     writer: TaskWriter, plan: StagePlan, shard: int, first_row: int, parts: int
 ) -> None:
-    """Write these rows of a shard in ranges after the parts, one for each verify task."""
+    """Write the rows of a shard removed for entries after its parts, a range for each verify task."""
     if plan.against is None:
         return
     with TaskFile(plan, "sketch", shard) as file:
@@ -113,7 +113,7 @@ def divide_earlier(
 def rows_of_entries(
     plan: StagePlan, task: int, parts: int, first_row: list[int]
 ) -> RowsOfEntries:
-    """Return these rows of a verify task, of all shards."""
+    """Return the rows of all shards whose entries belong to a verify task."""
     rows = [np.empty(0, np.int64)]
     similarity = [np.empty(0, np.float64)]
     codes = [np.empty(0, np.int64)]

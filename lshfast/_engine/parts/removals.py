@@ -18,7 +18,7 @@ from lshfast._io.selection import SparseColumn
 
 # Columns of removed rows in a run that is compared with an index: whether the kept key is that of
 # an entry, and whether the similarity is estimated.
-OF_EARLIER = "earlier", "estimated"
+EARLIER_COLUMNS = "earlier", "estimated"
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Removals:
         if self.earlier is not None:
             earlier = self.earlier[places]
             estimated = earlier & (plan.measure == "jaccard") | (plan.verify != "exact")
-            account |= dict(zip(OF_EARLIER, (earlier, estimated), strict=True))
+            account |= dict(zip(EARLIER_COLUMNS, (earlier, estimated), strict=True))
         return account
 
     def write(
@@ -104,7 +104,7 @@ class Removals:
 def added_columns(plan: AnyPlan, against: bool) -> list[str]:
     """Return the names of the columns that annotations add to the rows."""
     names = ["duplicate_of", SIMILARITY_NAMES[plan.measure]]
-    return [*names, *OF_EARLIER] if against else names
+    return [*names, *EARLIER_COLUMNS] if against else names
 
 
 def kinds_of(ids: str, entries: str | None = None) -> dict[str, str]:
@@ -118,5 +118,5 @@ def kinds_of(ids: str, entries: str | None = None) -> dict[str, str]:
         **dict.fromkeys(("key", "key_i", "key_j"), ids),
         **dict.fromkeys(("kept_key", "duplicate_of"), kept_kind),
         **dict.fromkeys(SIMILARITY_NAMES.values(), "double"),
-        **dict.fromkeys(OF_EARLIER, "bool"),
+        **dict.fromkeys(EARLIER_COLUMNS, "bool"),
     }

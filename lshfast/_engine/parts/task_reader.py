@@ -54,10 +54,8 @@ class TaskFile:
         low: int = 0,
         high: int | None = None,
     ) -> None:
-        self._path, self._columns = (
-            task_path(folder, stage, task, "data"),
-            folder.columns[stage],
-        )
+        self._path = task_path(folder, stage, task, "data")
+        self._columns = folder.columns[stage]
         written = data_file(folder, stage, task)
         if written is None:
             raise ValueError(
