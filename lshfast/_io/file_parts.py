@@ -104,7 +104,7 @@ def _line_after(stream: Any, target: int, size: int) -> int:
         piece = stream.read(SEARCHED_BYTES + HEAD_BYTES)
         if not piece:
             return size
-        begin = piece.find(b"\n", 0, SEARCHED_BYTES) + 1
+        begin: int = piece.find(b"\n", 0, SEARCHED_BYTES) + 1
         while begin:
             if _is_plain_beginning(piece[begin : begin + HEAD_BYTES]):
                 return at + begin

@@ -87,7 +87,7 @@ def add_earlier(writer: TaskWriter, removed: EarlierRows | None) -> None:
 def divide_earlier(
     writer: TaskWriter, plan: StagePlan, shard: int, first_row: int, parts: int
 ) -> None:
-    """Write the rows of a shard removed for entries after its parts, a range for each verify task."""
+    """Write the rows of a shard removed for entries after its parts, one range a verify task."""
     if plan.against is None:
         return
     with TaskFile(plan, "sketch", shard) as file:
