@@ -145,7 +145,7 @@ def _rank_in_memory(
     endings.sort()
     ordered_rows = np.array([row for *_, row in endings], np.uint64)
     new_ranks: list[int] = []
-    for rank, of_rank in groupby(endings, key=itemgetter(RANK)):
+    for rank, of_rank in groupby(endings, key=itemgetter(0)):
         first = len(new_ranks)
         for _, of_string in groupby(of_rank, key=itemgetter(1)):
             new_rank = rank + len(new_ranks) - first
