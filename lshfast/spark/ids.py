@@ -8,8 +8,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def check_ids(frame: DataFrame) -> int:
-    """Return the number of rows; raise ValueError for ids that are null or equal."""
+def check_ids(frame: DataFrame, name: str = "id") -> int:
+    """Return the number of rows; raise ValueError for ids that are null or equal.
+
+    `name` is that of the ids in errors.
+    """
     from pyspark.sql import functions as F
 
     figures = frame.agg(
@@ -17,22 +20,22 @@ def check_ids(frame: DataFrame) -> int:
         F.count("id").alias("ids"),
         F.count_distinct("id").alias("different"),
     ).collect()[0]
-    refuse_ids(frame, figures.asDict())
+    refuse_ids(frame, figures.asDict(), name)
     return int(figures["read"])
 
 
-def refuse_ids(frame: DataFrame, figures: dict[str, Any]) -> None:
+def refuse_ids(frame: DataFrame, figures: dict[str, Any], name: str = "id") -> None:
     """Raise ValueError for ids that are null or equal.
 
     `figures` are the numbers of rows that were read, of their ids, and of different ids.
     """
     nulls = figures["read"] - figures["ids"]
     if nulls:
-        raise ValueError(f"id must not be null, as it is in {nulls} of the rows")
+        raise ValueError(f"{name} must not be null, as it is in {nulls} of the rows")
     if figures["different"] < figures["ids"]:
         twice = frame.groupBy("id").count().where("count > 1").orderBy("id").first()
         assert twice is not None
         raise ValueError(
-            f"the values of id must be different, and {twice['id']!r} occurs {twice['count']} "
-            "times"
+            f"the values of {name} must be different, and {twice['id']!r} occurs "
+            f"{twice['count']} times"
         )

@@ -25,7 +25,7 @@ from lshfast.spark.tasks import (
     naming_text,
     signed,
 )
-from lshfast.spark.workers import WorkerTask
+from lshfast.spark.workers import NULL_ID, WorkerTask
 
 # The columns of a passage after the ids: those of `lshfast.passages.SharedPassages.spans`.
 PLACES = tuple(name for name in SPAN.names or () if name not in ("i", "j"))
@@ -73,6 +73,8 @@ class AgainstTask(WorkerTask):
         texts_of_search = self._texts_of_search()
         for batch in batches:
             ids_i = batch.column("id")
+            if ids_i.null_count:
+                raise ValueError(NULL_ID)
             with naming_text(ids_i):
                 found = find_against(
                     [Texts(batch.column("text"))],

@@ -12,7 +12,7 @@ from lshfast._engine.clock import Clock
 from lshfast.kernels.text import TextError, Texts
 from lshfast.passages.plan import PassagePlan, PassageUnit, make_passage_plan
 from lshfast.passages.run import hold_texts
-from lshfast.spark.api import source_of
+from lshfast.spark.api import kind_of_column, source_of
 from lshfast.spark.components import components_of_edges
 from lshfast.spark.ids import check_ids
 from lshfast.spark.passage_tasks import (
@@ -49,14 +49,15 @@ def passages(
     Parameters
     ----------
     df : DataFrame
-        Spark reads it once with `against`, and three times without, so its rows must be the same
-        each time.
+        Spark reads it once with `against`, and four times without, of which twice the ids only. So
+        its rows must be the same each time.
     text : str, default "text"
         Name of the column of texts, of type string or binary (UTF-8). A null is a text without
         passages.
     id : str, default "id"
-        Name of the column of ids: integers or strings, all different and not null.
-    against : DataFrame, sequence of str or bytes, or Arrow column, optional
+        Name of the column of ids: integers or strings, all different and not null. With `against`,
+        it is not checked that they are different.
+    against : DataFrame, iterable of str or bytes, or Arrow column, optional
         Other texts, such as a benchmark: then passages that a row shares with one of these are
         found, and no others. They are collected to the driver and sent to each Python worker, which
         holds them as `lshfast.passages.find` does. A DataFrame has columns of the same names, and
@@ -140,6 +141,7 @@ def passages(
     """
     check_pyspark()
     plan = make_passage_plan(length, unit, most_copies, 1)
+    kind_of_column(df, text, ("text",))
     source = source_of(df, text, id, "first")
     with running(df.sparkSession):
         if against is not None:
@@ -155,20 +157,24 @@ def _other_texts(against: Any, text: str, id: str) -> Table:
 
     pa = optional("pyarrow", "spark")
     if isinstance(against, DataFrame):
-        return source_of(against, text, id, "first").frame.orderBy("id").toArrow()
+        kind_of_column(against, text, ("text",))
+        frame = source_of(against, text, id, "first").frame
+        check_ids(frame, "id of against")
+        return frame.orderBy("id").toArrow()
     try:
-        Texts(against)
+        texts = Texts(against)  # reads an iterator, which cannot be read again
     except TypeError as error:
         raise TypeError(f"against: {error}") from None
     except ValueError as error:
         raise ValueError(f"against: {error}") from None
-    column = against
-    if not isinstance(against, (pa.Array, pa.ChunkedArray)):
-        encoded_texts = [
-            text.encode() if isinstance(text, str) else text for text in against
-        ]
-        column = pa.array(encoded_texts, pa.large_binary())
-    return pa.table({"id": pa.array(range(len(column)), pa.int64()), "text": column})
+    numbers = range(len(texts))
+    encoded_texts = [texts[number] for number in numbers]
+    return pa.table(
+        {
+            "id": pa.array(numbers, pa.int64()),
+            "text": pa.array(encoded_texts, pa.large_binary()),
+        }
+    )
 
 
 def _check_texts(other_texts: Table, plan: PassagePlan) -> None:
@@ -215,7 +221,9 @@ def _passages_within(source: FrameRows, plan: PassagePlan, limits: Limits) -> Da
     from pyspark.sql import functions as F
 
     check_ids(source.frame)
-    rows = source.frame.withColumn("node", F.xxhash64("id"))
+    # With a secret seed, nobody can write ids that have one node.
+    seed = F.lit(secrets.randbits(63))
+    rows = source.frame.withColumn("node", F.xxhash64(seed, "id"))
     records = (
         rows.mapInArrow(SampleTask(plan, draw_hash_numbers()), "key long, node long")
         .repartition("key")

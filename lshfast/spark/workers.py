@@ -178,8 +178,11 @@ def _failed_host(context: Any, message: str) -> str:
     return ", ".join(sorted({executor.host() for executor in executors}))
 
 
-# The last line of the traceback of a worker that found a text or a vector that cannot be used.
-TASK_ERROR = re.compile(r"ValueError: (the (?:text|vector) with id .*)")
+# What a worker says of an id that is null, if no job has looked for one.
+NULL_ID = "id must not be null, as it is in some of the rows"
+
+# The last line of the traceback of a worker that found a row that cannot be used.
+TASK_ERROR = re.compile(rf"ValueError: (the (?:text|vector) with id .*|{NULL_ID})")
 
 # Those of a worker with another version of lshfast, or none.
 VERSION_ERROR = re.compile(rf"\.FormatError: ({DRIVER} .*)")
@@ -190,7 +193,7 @@ IMPORT_ERROR = re.compile(
 
 
 class BadTextError(ValueError):
-    """A text that cannot be used; the message names its id."""
+    """A text or an id that cannot be used; the message names the id."""
 
 
 @contextmanager

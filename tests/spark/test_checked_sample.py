@@ -107,6 +107,8 @@ def test_few_different_rows(spark, texts):
         ({"kind": "set"}, TypeError, "has no option 'kind'"),
         ({"column": "day"}, TypeError, "has no option 'column'"),
         ({"id": "day"}, ValueError, "^id: there is no column 'day'"),
+        ({"text": "day"}, ValueError, "^text: there is no column 'day'"),
+        ({"text": "id"}, TypeError, "^text: column 'id' must be of type string, bina"),
     ],
     ids=str,
 )

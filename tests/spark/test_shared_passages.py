@@ -89,6 +89,11 @@ def test_passages_of_a_benchmark(corpus, frame, options):
     assert on_spark(frame, against=pa.array(questions), **options) == expected
 
 
+def test_a_benchmark_from_an_iterator(corpus, frame):
+    expected = on_one_machine(*corpus, SHARED)
+    assert on_spark(frame, against=(text for text in SHARED)) == expected
+
+
 def test_a_benchmark_in_a_frame_is_in_the_order_of_its_ids(spark, corpus, frame):
     names = ["q😀", "q\uffff", "q1", "q0", "q2"]
     questions = dict(zip(names, [*SHARED[:3], SHARED[1], SHARED[1]], strict=True))
@@ -154,6 +159,13 @@ def test_columns_of_passages(spark):
             marks=pytest.mark.weekly,
         ),
         ([(7, b"\xff")], {"against": ["a"]}, ValueError, "^the text with id 7 .*UTF-8"),
+        ([(None, b"a")], {"against": ["a"]}, ValueError, "^id must not be null"),
+        (
+            [(7, b"a")],
+            {"text": "id"},
+            TypeError,
+            "^text: column 'id' must be of type string, binary, not int$",
+        ),
         ([(7, b"a")], {"length": 0}, ValueError, "^length must be"),
         ([(7, b"a")], {"against": [5]}, TypeError, "^against: "),
         ([(7, b"a")], {"against": "a text"}, TypeError, "^against: "),
@@ -170,3 +182,17 @@ def test_what_cannot_be_searched(spark, rows, options, error, said):
     frame = spark.createDataFrame(rows, "id int, text binary")
     with pytest.raises(error, match=said):
         lshfast.spark.passages(frame, **options)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([(1, "a"), (1, "b")], "^the values of id of against must be different, and 1"),
+        ([(None, "a")], "^id of against must not be null, as it is in 1 of the rows$"),
+    ],
+    ids=["equal", "null"],
+)
+def test_ids_of_a_benchmark_that_cannot_be_used(spark, frame, rows, message):
+    against = spark.createDataFrame(rows, "id int, text string")
+    with pytest.raises(ValueError, match=message):
+        lshfast.spark.passages(frame, against=against)
