@@ -6,7 +6,7 @@ of the sample holds, and a value that the sample does not have weighs as its rar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -26,8 +26,12 @@ from lshfast.records.links.scoring import (
     WeightScorer,
 )
 from lshfast.records.tables.coded_fields import CodedField, written_values
-from lshfast.records.tables.distinct_values import MISSING, distinct_texts
-from lshfast.records.tables.record_table import RecordTable
+from lshfast.records.tables.distinct_values import (
+    MISSING,
+    distinct_texts,
+    has_whole_decimals,
+)
+from lshfast.records.tables.record_table import RecordTable, field_columns
 from lshfast.records.values.forms import Reader, latin_texts, numbers_of, readers_of
 from lshfast.records.weights.fellegi_sunter import FieldWeights, LinkWeights
 from lshfast.records.weights.network import Network
@@ -52,6 +56,8 @@ class FieldReading:
         Their normal forms, as far as no other string of the sample has them.
     columns : tuple of str
         The column of each side.
+    are_whole : tuple of bool
+        Whether decimals that end in .0 are whole numbers, for each side.
     """
 
     coded: CodedField
@@ -59,6 +65,7 @@ class FieldReading:
     markers: frozenset[str]
     missing_forms: frozenset[str]
     columns: tuple[str, str]
+    are_whole: tuple[bool, bool]
 
     @classmethod
     def of(cls, coded: CodedField, tables: Sequence[RecordTable]) -> FieldReading:
@@ -71,12 +78,17 @@ class FieldReading:
         forms = {form for reader in readers for form in reader([*markers])}
         once = np.arange(len(coded.values), dtype=np.int32)
         second = coded.field.column_of(len(tables) - 1)
+        are_whole = [
+            has_whole_decimals(column, _rewrite_of(coded))
+            for column in field_columns(coded.field, tables)
+        ]
         return cls(
             replace(coded, codes=(once, once)),
             (readers[0], readers[-1]),
             markers,
             frozenset(forms.difference(coded.values)),
             (coded.field.name, second),
+            (are_whole[0], are_whole[-1]),
         )
 
     @property
@@ -89,8 +101,9 @@ class FieldReading:
 
         Forms may be empty, which stands for a missing value, too.
         """
-        rewrite = latin_texts if self.coded.field.latin else None
-        (codes,), strings = distinct_texts([column], rewrite)
+        (codes,), strings = distinct_texts(
+            [column], _rewrite_of(self.coded), self.are_whole[side]
+        )
         readable = [
             place
             for place, text in enumerate(strings)
@@ -128,6 +141,10 @@ class FieldReading:
             values=[*self.coded.values, *new_values],
             numbers=values_as_numbers,
         )
+
+
+def _rewrite_of(coded: CodedField) -> Callable[[Sequence[str]], list[str]] | None:
+    return latin_texts if coded.field.latin else None
 
 
 def _read(

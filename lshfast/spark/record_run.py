@@ -28,12 +28,13 @@ from lshfast.records.links.decision import CandidateScores, ChosenLinks, links_o
 from lshfast.records.options import LinkOptions
 from lshfast.records.tables.record_table import RecordTable
 from lshfast.spark.api import ID_TYPES, check_frame, type_of_column
+from lshfast.spark.ids import check_ids
 from lshfast.spark.record_model import RecordModel
 from lshfast.spark.record_tasks import RecordKeyTask, ScoreTask
 from lshfast.spark.session import running
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 # A row is in the sample if the hash of its id, of so many values, is below a bound.
 HASH_VALUES = 1 << 30
@@ -76,8 +77,13 @@ class RecordFrame(NamedTuple):
     def of(cls, frame: DataFrame, id: str, name: str) -> RecordFrame:
         """Return a checked argument."""
         check_frame(name, frame)
-        kind = type_of_column(frame, "id", id)
-        if kind not in ID_TYPES or id not in frame.columns:
+        is_column = id in frame.columns
+        kind = (
+            frame.schema[id].dataType.simpleString()
+            if is_column
+            else type_of_column(frame, "id", id)
+        )
+        if kind not in ID_TYPES or not is_column:
             raise TypeError(
                 f"id: column {id!r} of {name} must be a column of type {', '.join(ID_TYPES)}, "
                 f"not {kind}"
@@ -86,48 +92,41 @@ class RecordFrame(NamedTuple):
 
     def checked_rows(self) -> int:
         """Return the number of rows; raise ValueError for ids that are null or occur twice."""
-        from pyspark.sql import functions as F
-
-        column = F.col(f"`{self.id}`")
-        row = self.frame.agg(
-            F.count("*").alias("rows"),
-            F.count(column).alias("ids"),
-            F.count_distinct(column).alias("different"),
-        ).collect()[0]
-        if row["ids"] < row["rows"]:
-            raise ValueError(
-                f"id of {self.name} must not be null, as it is in {row['rows'] - row['ids']} of "
-                "the rows"
-            )
-        if row["different"] < row["ids"]:
-            twice = self.frame.groupBy(column.alias("id")).count().where("count > 1")
-            first = twice.orderBy("id").first()
-            assert first is not None
-            raise ValueError(
-                f"the ids of {self.name} must be different, and {first['id']!r} occurs "
-                f"{first['count']} times"
-            )
-        return int(row["rows"])
+        ids = self.frame.select(_column(self.id).alias("id"))
+        return check_ids(ids, f"id of {self.name}")
 
     def sampled(self, share: float) -> RecordTable:
-        """Collect about a share of the rows, in the order of their ids; all for 1 or more."""
+        """Collect about a share of the rows, in the order of their ids; all for 1 or more.
+
+        Equal ids of two tables are drawn independently. Otherwise matches with equal ids would be
+        too large a share of the pairs of two samples.
+        """
         from pyspark.sql import functions as F
 
         frame = self.frame
+        id_column = _column(self.id)
         if share < 1:
-            number = F.pmod(F.xxhash64(F.col(f"`{self.id}`")), F.lit(HASH_VALUES))
+            number = F.pmod(F.xxhash64(F.lit(self.name), id_column), F.lit(HASH_VALUES))
             frame = frame.where(number < int(share * HASH_VALUES))
-        table = frame.orderBy(F.col(f"`{self.id}`")).toArrow()
+        table = frame.orderBy(id_column).toArrow()
         return RecordTable(table, self.id, self.name)
 
     def rows_of(self, names: Sequence[str], key: str, struct: str) -> DataFrame:
         """Return the ids, and some columns in a struct."""
         from pyspark.sql import functions as F
 
-        columns = [F.col(f"`{name}`").alias(name) for name in names]
+        columns = [_column(name).alias(name) for name in names]
         return self.frame.select(
-            F.col(f"`{self.id}`").alias(key), F.struct(*columns).alias(struct)
+            _column(self.id).alias(key), F.struct(*columns).alias(struct)
         )
+
+
+def _column(name: str) -> Column:
+    """Return a column by its whole name, which may have dots and backticks."""
+    from pyspark.sql import functions as F
+
+    escaped_name = name.replace("`", "``")
+    return F.col(f"`{escaped_name}`")
 
 
 def linked_frames(
@@ -258,9 +257,7 @@ class _RecordRun:
         from pyspark.sql import functions as F
 
         keys = [
-            table.rows_of(model.key_columns(side), "id", "row")
-            .select("id", "row.*")
-            .mapInArrow(
+            table.rows_of(model.key_columns(side), "id", "row").mapInArrow(
                 RecordKeyTask(model, side),
                 "rule int, key string, id "
                 + table.frame.schema[table.id].dataType.simpleString(),

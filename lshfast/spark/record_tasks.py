@@ -24,8 +24,8 @@ PAIRS_AT_ONCE = 1 << 18
 class RecordKeyTask(WorkerTask):
     """Make the keys of records.
 
-    Input: id, and the columns of one side. Output: rule, key, id for each rule of which the record
-    has a key.
+    Input: id, and the columns of one side in the struct row, in which a column may be called id,
+    too. Output: rule, key, id for each rule of which the record has a key.
     """
 
     model: RecordModel
@@ -34,8 +34,9 @@ class RecordKeyTask(WorkerTask):
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         pa = optional("pyarrow", "spark")
         for batch in batches:
+            columns = columns_of(batch, "row")
             rows = {
-                name: self._row_forms(batch, name) for name in self.model.key_fields
+                name: self._row_forms(columns, name) for name in self.model.key_fields
             }
             for number, names in enumerate(self.model.rules):
                 parts = zip(*(rows[name] for name in names), strict=True)
@@ -51,10 +52,10 @@ class RecordKeyTask(WorkerTask):
                     }
                 )
 
-    def _row_forms(self, batch: Batch, name: str) -> list[str]:
+    def _row_forms(self, columns: dict[str, Any], name: str) -> list[str]:
         """Return the normal form of each row's value, empty if it is missing."""
         field = self.model.key_fields[name]
-        column = batch.column(field.columns[self.side])
+        column = columns[field.columns[self.side]]
         codes, forms = field.forms(column, self.side)
         forms.append("")  # of the code -1
         return [forms[code] for code in codes.tolist()]
@@ -103,9 +104,11 @@ class ScoreTask(WorkerTask):
         return pa.RecordBatch.from_pydict(columns | {"score": pa.array(scores)})
 
 
-def columns_of(table: Table, side: str) -> dict[str, Any]:
-    """Return the columns of a struct of a table without chunks."""
-    column = table.column(side).combine_chunks()
+def columns_of(rows: Batch | Table, side: str) -> dict[str, Any]:
+    """Return the columns of a struct of a batch, or of a table without chunks."""
+    column = rows.column(side)
+    if hasattr(column, "chunks"):
+        column = column.combine_chunks()
     if hasattr(column, "chunks"):
         column = column.chunk(0)
     names = [column.type.field(place).name for place in range(column.type.num_fields)]

@@ -11,6 +11,7 @@ from lshfast.records.linking import linked_run
 from lshfast.records.options import LinkOptions
 from lshfast.spark import RecordLimits, record_tasks
 from lshfast.spark.record_model import RecordModel
+from lshfast.spark.record_run import RecordFrame
 from lshfast.spark.record_tasks import ScoreTask
 
 GIVEN = [
@@ -197,5 +198,59 @@ def test_options_that_large_tables_do_not_have(spark, options, message):
 
 def test_ids_of_records_that_cannot_be_used(spark):
     frame = spark.createDataFrame([(1, "a"), (1, "b")], "id int, name string")
-    with pytest.raises(ValueError, match=r"^the ids of a must be different, and 1 occ"):
+    with pytest.raises(
+        ValueError, match=r"^the values of id of a must be different, and 1"
+    ):
         lshfast.spark.dedup_records(frame)
+
+
+def test_a_rule_of_a_column_that_is_called_id(spark):
+    """The ids are in another column; its name has a backtick and a dot, as that of a field has."""
+    first, second = people(60)
+    frame, table = frame_of(spark, first + second, "long")
+    names = ["row`.", "given", "id", "born", "z`.ip", "price"]
+    frame = frame.toDF(*names)
+    table = table.rename_columns(names)
+    options = {"rules": ["key:id", "key:z`.ip"], "scoring": "points"}
+    found = lshfast.spark.dedup_records(frame, id="row`.", limits=FAR, **options)
+    expected = dedup_records(table, id_column="row`.", **options)
+    ids = table.column("row`.").to_pylist()
+    pairs = zip(expected.i.tolist(), expected.j.tolist(), strict=True)
+    rows = found.select("id_a", "id_b").collect()
+    assert set(map(tuple, rows)) == {(ids[i], ids[j]) for i, j in pairs}
+    assert rows
+
+
+def test_equal_ids_of_two_tables_are_drawn_independently(spark):
+    frame = spark.range(2000)
+    samples = [set(RecordFrame.of(frame, "id", name).sampled(0.2).ids) for name in "ab"]
+    assert [len(sample) for sample in samples] == pytest.approx([400, 400], abs=80)
+    assert len(samples[0] & samples[1]) == pytest.approx(80, abs=40)
+
+
+def test_values_are_read_alike_in_each_batch():
+    """Half of the decimals end in .0, so these are no whole numbers, whatever a batch has."""
+    first, second = people(60)
+    for row, person in enumerate([*first, *second]):
+        person["code"] = f"{row % 20}.{'0' if row % 2 else '5'}"
+        person["number"] = f"{row % 30}.0"
+    tables = [RecordTable(pa.Table.from_pylist(rows)) for rows in (first, second)]
+    rules = ["key:code", "key:number"]
+    fields = ["code:code", "number:code", "surname", "born"]
+    options = LinkOptions(rules=rules, fields=fields, scoring="points")
+    model = RecordModel.of(linked_run(tables, options))
+
+    def keys(rows):
+        ids = list(range(len(tables[0])))
+        struct = struct_of(tables[0], model.key_columns(0), ids)
+        table = pa.table({"id": ids, "row": struct})
+        task = record_tasks.RecordKeyTask(model, 0)
+        batches = task(iter(table.to_batches(max_chunksize=rows)))
+        return sorted(
+            (row["id"], row["rule"], row["key"])
+            for batch in batches
+            for row in batch.to_pylist()
+        )
+
+    assert keys(1) == keys(1000)
+    assert len(keys(1000)) == 120

@@ -211,7 +211,9 @@ def _encoded_texts(column: Any) -> tuple[Int64Array, list[str]] | None:
 
 
 def distinct_texts(
-    columns: Iterable[Any], rewrite: Callable[[Sequence[str]], list[str]] | None = None
+    columns: Iterable[Any],
+    rewrite: Callable[[Sequence[str]], list[str]] | None = None,
+    are_whole: bool | None = None,
 ) -> tuple[list[Int64Array], list[str]]:
     """Return the number of each value of several columns, and the different strings of the values.
 
@@ -224,6 +226,9 @@ def distinct_texts(
     columns : iterable of columns
     rewrite : callable, optional
         Applied to the strings.
+    are_whole : bool, optional
+        Whether decimals that end in .0 are whole numbers; by default, those of a column are if
+        nearly all its decimals end so.
 
     Examples
     --------
@@ -240,8 +245,8 @@ def distinct_texts(
     if rewrite is not None:
         texts = rewrite(texts)
     sides = [texts] * len(codes)
-    if _WHOLE_LINE.search(lines):
-        sides = [_without_zeros(texts, table_codes) for table_codes in codes]
+    if are_whole is not False and _WHOLE_LINE.search(lines):
+        sides = [_without_zeros(texts, part, bool(are_whole)) for part in codes]
     if all(side is values for side in sides):  # all different
         return codes, values
     return _merged(codes, sides)
@@ -257,15 +262,28 @@ def _text_of_json(text: str) -> str:
         return text
 
 
-def _without_zeros(texts: list[str], codes: Int64Array) -> list[str]:
-    """Return strings without the .0 of whole numbers, if nearly all decimals end so."""
+def has_whole_decimals(
+    column: Any, rewrite: Callable[[Sequence[str]], list[str]] | None = None
+) -> bool:
+    """Return whether the decimals of a column that end in .0 are whole numbers."""
+    (codes,), texts = distinct_texts([column], rewrite, False)
+    return _without_zeros(texts, codes) is not texts
+
+
+def _without_zeros(
+    texts: list[str], codes: Int64Array, are_whole: bool = False
+) -> list[str]:
+    """Return strings without the .0 of whole numbers, if nearly all decimals end so.
+
+    With `are_whole`, it is known that they are whole numbers.
+    """
     places = _used(codes, len(texts)).tolist()
     for sample in (places[:SAMPLE], places):
         decimals = [place for place in sample if _DECIMAL.fullmatch(texts[place])]
         integers = [
             place for place in decimals if _WHOLE_DECIMAL.fullmatch(texts[place])
         ]
-        if len(integers) < WHOLE * len(decimals):
+        if not are_whole and len(integers) < WHOLE * len(decimals):
             return texts
     shortened = list(texts)
     for place in integers:
