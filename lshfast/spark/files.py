@@ -282,10 +282,38 @@ def _opened(
         raise ValueError(
             "id_column is needed, because rows in files of Spark have no number"
         )
+    columns = {"id": id_column, "text": column}
+    if order:
+        columns["value"] = order
+    if by is not None:
+        columns["by"] = by
+    lines = _are_lines(inputs)
+    _check_formats(outputs, lines)
+    if outputs.page is not None:
+        check_page_output(outputs.page, inputs, outputs.overwrite)
+    session = session_of(master)
+    _check_new(session, outputs)
+    with _errors_of_data(inputs):
+        if lines:
+            frame = _lines(session, inputs, columns)
+            names = {name: name for name in columns}
+        else:
+            frame = session.read.parquet(*inputs)
+            names = columns
+        check_places(session, frame, outputs.paths)
+        yield SparkInputs(inputs, frame, names, lines)
+
+
+def _are_lines(inputs: Sequence[str]) -> bool:
+    """Return whether the inputs are JSON Lines; raise ValueError if they have several formats."""
     formats = {_format(path) for path in inputs}
     if len(formats) != 1:
         raise ValueError("the inputs must be all Parquet, or all JSON Lines")
-    lines = formats == {"lines"}
+    return formats == {"lines"}
+
+
+def _check_formats(outputs: SparkOutputs, lines: bool) -> None:
+    """Raise ValueError for outputs that are not written, or not of JSON Lines."""
     for path in outputs.paths:
         if not path.endswith((".parquet", ".jsonl")):
             raise ValueError(
@@ -295,27 +323,17 @@ def _opened(
         raise ValueError(
             f"{outputs.rows}: rows of JSON Lines are written as JSON Lines, to a folder NAME.jsonl"
         )
-    if outputs.page is not None:
-        check_page_output(outputs.page, inputs, outputs.overwrite)
-    session = session_of(master)
-    if not outputs.overwrite:
-        for path in outputs.paths:
-            if exists(session, path):
-                raise FileExistsError(
-                    f"{path}: the output exists already; overwrite replaces it"
-                )
-    with _errors_of_data(inputs):
-        columns = {"id": id_column, "text": column} | (
-            {"value": order} if order else {}
-        )
-        columns |= {} if by is None else {"by": by}
-        frame = (
-            _lines(session, inputs, columns) if lines else session.read.parquet(*inputs)
-        )
-        check_places(session, frame, outputs.paths)
-        yield SparkInputs(
-            inputs, frame, {name: name for name in columns} if lines else columns, lines
-        )
+
+
+def _check_new(session: SparkSession, outputs: SparkOutputs) -> None:
+    """Raise FileExistsError if an output exists and is not to be replaced."""
+    if outputs.overwrite:
+        return
+    for path in outputs.paths:
+        if exists(session, path):
+            raise FileExistsError(
+                f"{path}: the output exists already; overwrite replaces it"
+            )
 
 
 @contextmanager
