@@ -18,10 +18,7 @@ from lshfast.kernels.text import HashKey, Texts
 from lshfast.quality.near_pairs import SampleJoin
 from lshfast.shingling import PIECE_BYTES
 from lshfast.spark.tasks import Batch, Table, naming_text, signed
-from lshfast.spark.workers import WorkerTask
-
-# The join with the sample of the last check of this process, by the number of the check.
-_JOINS: dict[int, tuple[KeyedRows, SampleJoin]] = {}
+from lshfast.spark.workers import WorkerTask, prepared_once
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,7 @@ class NearTask(WorkerTask):
         pa = optional("pyarrow", "spark")
         if not len(self.sample):
             return
-        sampled_rows, join = self._join()
+        sampled_rows, join = prepared_once(self.check, self._join)
         # A row of a batch is none of the numbers of the sample, which the join leaves out.
         first = len(self.sample)
         for batch in batches:
@@ -90,11 +87,8 @@ class NearTask(WorkerTask):
                 yield pa.RecordBatch.from_pydict({"place": pa.array(place), "id": ids})
 
     def _join(self) -> tuple[KeyedRows, SampleJoin]:
-        """Return the sample and its join, which a worker prepares once for all its tasks."""
-        if self.check not in _JOINS:
-            _JOINS.clear()
-            texts = Texts(self.sample.column("text"))
-            rows = KeyedRows(ShingledTexts(texts, self.plan.shingles), RunKey.draw())
-            numbers = np.arange(len(texts), dtype=np.int64)
-            _JOINS[self.check] = rows, SampleJoin(rows, numbers, self.least, 1)
-        return _JOINS[self.check]
+        """Return the sample and its join."""
+        texts = Texts(self.sample.column("text"))
+        rows = KeyedRows(ShingledTexts(texts, self.plan.shingles), RunKey.draw())
+        numbers = np.arange(len(texts), dtype=np.int64)
+        return rows, SampleJoin(rows, numbers, self.least, 1)

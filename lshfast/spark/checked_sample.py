@@ -66,7 +66,8 @@ def check(
         About how many rows are compared with all others, at least 1. All rows have one probability
         to be drawn, so a corpus with few duplicates needs a larger sample than `lshfast.check`
         does. Each worker holds the sample, and the driver about twice as many rows, and those that
-        are near to the sample. If these are more than 262,144, fewer rows of the sample are used.
+        are near to the sample. If these are more than 262,144, fewer rows of the sample are used,
+        but at least 64.
     examples : int, default 0
         How many pairs are shown for each step of similarities of .05, by their ids.
     seed : int or "random", default 1

@@ -25,16 +25,13 @@ from lshfast.spark.tasks import (
     naming_text,
     signed,
 )
-from lshfast.spark.workers import NULL_ID, WorkerTask
+from lshfast.spark.workers import NULL_ID, WorkerTask, prepared_once
 
 # The columns of a passage after the ids: those of `lshfast.passages.SharedPassages.spans`.
 PLACES = tuple(name for name in SPAN.names or () if name not in ("i", "j"))
 
 # What distinguishes the keys of rows that have a passage twice from those of samples.
 _TWICE = np.int64(0x5851F42D4C957F2D)
-
-# The other texts of the last search of this process, by the number of the search.
-_TEXTS_OF_SEARCH: dict[int, HeldTexts] = {}
 
 
 def passages_schema(kind_i: str, kind_j: str) -> str:
@@ -70,7 +67,7 @@ class AgainstTask(WorkerTask):
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         ids_j = self.other_texts.column("id").combine_chunks()
-        texts_of_search = self._texts_of_search()
+        texts_of_search = prepared_once(self.search, self._held_texts)
         for batch in batches:
             ids_i = batch.column("id")
             if ids_i.null_count:
@@ -84,13 +81,9 @@ class AgainstTask(WorkerTask):
                 )
             yield from _batches(found.spans, ids_i, ids_j)
 
-    def _texts_of_search(self) -> HeldTexts:
-        """Return the other texts, which a worker prepares once for all its tasks."""
-        if self.search not in _TEXTS_OF_SEARCH:
-            _TEXTS_OF_SEARCH.clear()
-            texts = Texts(self.other_texts.column("text"))
-            _TEXTS_OF_SEARCH[self.search] = hold_texts([texts], self.plan, Clock())
-        return _TEXTS_OF_SEARCH[self.search]
+    def _held_texts(self) -> HeldTexts:
+        texts = Texts(self.other_texts.column("text"))
+        return hold_texts([texts], self.plan, Clock())
 
 
 @dataclass(frozen=True)

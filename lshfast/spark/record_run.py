@@ -51,7 +51,8 @@ class RecordLimits:
         result of one machine.
     sample_rows : int
         About so many rows of both tables together are the sample of larger ones, from which the
-        driver learns the model; all rows if there are not more.
+        driver learns the model; all rows if there are not more. Half of them are of each table, or
+        all rows of a smaller one.
     pairs : int
         The most pairs that may score enough for a link, of 24 bytes and two ids, which the driver
         collects.
@@ -152,7 +153,18 @@ def linked_frames(
                     None if groups is None else _keys(collected[0], groups[result.j]),
                 ),
             )
-        return _RecordRun(tables, options, limits).links(sum(sizes))
+        return _RecordRun(tables, options, limits).links(sizes)
+
+
+def sample_shares(sizes: Sequence[int], sample_rows: int) -> list[float]:
+    """Return the share of each table's rows in a sample; 1 or more for all rows.
+
+    Two tables have half of the sample each. What the smaller one does not need is for the other.
+    """
+    return [
+        max(sample_rows / len(sizes), sample_rows - (sum(sizes) - size)) / max(1, size)
+        for size in sizes
+    ]
 
 
 def _keys(table: RecordTable, rows: Int64Array) -> list[Any]:
@@ -209,10 +221,13 @@ class _RecordRun:
         self._is_single = len(tables) == 1
         _check_options(options, limits)
 
-    def links(self, rows: int) -> DataFrame:
-        """Return the links of tables of so many rows together."""
-        share = self._limits.sample_rows / rows
-        sample = [table.sampled(share) for table in self._tables]
+    def links(self, sizes: Sequence[int]) -> DataFrame:
+        """Return the links of tables of some sizes."""
+        shares = sample_shares(sizes, self._limits.sample_rows)
+        sample = [
+            table.sampled(share)
+            for table, share in zip(self._tables, shares, strict=True)
+        ]
         run = linked_run(sample, self._options)
         model = RecordModel.of(run)
         pairs = self._pairs_above(model)
@@ -287,10 +302,7 @@ class _RecordRun:
         self, pairs: Any, model: RecordModel, options: LinkOptions
     ) -> _LinkColumns:
         """Choose the links among pairs, as one machine does."""
-        ids = [
-            np.array(pairs.column(name).to_pylist(), object)
-            for name in ("id_a", "id_b")
-        ]
+        ids = [pairs.column(name).to_numpy() for name in ("id_a", "id_b")]
         if self._is_single:
             keys = np.unique(np.concatenate(ids))
             names = [keys, keys]

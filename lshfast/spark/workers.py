@@ -12,9 +12,9 @@ import pickle
 import platform
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from lshfast._common.code_version import check_code_version, code_version
 from lshfast._common.errors import FormatError
@@ -22,6 +22,8 @@ from lshfast._common.extras import optional
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+Prepared = TypeVar("Prepared")
 
 # The most tasks of the job that looks for the workers.
 MOST_LOOKS = 1000
@@ -38,6 +40,19 @@ class WorkerTask:
             code_version(),
             pickle.dumps((type(self), self.__dict__)),
         )
+
+
+# What this process has prepared for all its tasks of the last run, by the number of the run.
+_PREPARED: dict[int, Any] = {}
+
+
+def prepared_once(number: int, prepare: Callable[[], Prepared]) -> Prepared:
+    """Return what a worker prepares once for all its tasks of a run, which alone has the number."""
+    if number not in _PREPARED:
+        _PREPARED.clear()
+        _PREPARED[number] = prepare()
+    prepared: Prepared = _PREPARED[number]
+    return prepared
 
 
 def received_task(version: str, content: bytes) -> Any:

@@ -11,7 +11,7 @@ from lshfast.records.linking import linked_run
 from lshfast.records.options import LinkOptions
 from lshfast.spark import RecordLimits, record_tasks
 from lshfast.spark.record_model import RecordModel
-from lshfast.spark.record_run import RecordFrame
+from lshfast.spark.record_run import RecordFrame, sample_shares
 from lshfast.spark.record_tasks import ScoreTask
 
 GIVEN = [
@@ -226,6 +226,23 @@ def test_equal_ids_of_two_tables_are_drawn_independently(spark):
     samples = [set(RecordFrame.of(frame, "id", name).sampled(0.2).ids) for name in "ab"]
     assert [len(sample) for sample in samples] == pytest.approx([400, 400], abs=80)
     assert len(samples[0] & samples[1]) == pytest.approx(80, abs=40)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "rows"),
+    [
+        ([1000], [100]),
+        ([1000, 1000], [50, 50]),
+        ([10, 1000], [10, 90]),
+        ([1000, 0], [100, 0]),
+        ([40, 60], [40, 60]),
+    ],
+    ids=str,
+)
+def test_a_small_table_is_in_the_sample_as_a_whole(sizes, rows):
+    shares = sample_shares(sizes, 100)
+    sampled = [size * min(1, share) for size, share in zip(sizes, shares, strict=True)]
+    assert sampled == pytest.approx(rows)
 
 
 def test_values_are_read_alike_in_each_batch():
