@@ -417,15 +417,21 @@ def _sampled_values(points: HeldItems, rows: Int64Array, seed: int) -> Float64Ar
 
 def sampled_pairs(rows: Int64Array, seed: int) -> UInt64Array:
     """Return random pairs of the rows, right << 32 | left."""
-    if len(rows) < 2:
-        return np.empty(0, np.uint64)
-    rng = np.random.default_rng(seed)
-    left_places = rng.integers(0, len(rows), SAMPLE_PAIRS)
-    right_places = (left_places + rng.integers(1, len(rows), SAMPLE_PAIRS)) % len(rows)
+    left_places, right_places = sampled_places(len(rows), seed)
     return np.asarray(
         rows[right_places].astype(np.uint64) << _HALF
         | rows[left_places].astype(np.uint64)
     )
+
+
+def sampled_places(n: int, seed: int) -> tuple[Int64Array, Int64Array]:
+    """Return the places of both rows of each random pair of n rows."""
+    if n < 2:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    rng = np.random.default_rng(seed)
+    left_places = rng.integers(0, n, SAMPLE_PAIRS)
+    right_places = (left_places + rng.integers(1, n, SAMPLE_PAIRS)) % n
+    return left_places, right_places
 
 
 class _Costs(NamedTuple):

@@ -20,7 +20,7 @@ from lshfast._items.buckets import (
     BucketPlan,
     PointBuckets,
     compute_buckets,
-    sampled_pairs,
+    sampled_places,
 )
 from lshfast._items.held_points import HeldPoints
 from lshfast._items.items import PointBatch, PointReader
@@ -140,13 +140,6 @@ class SampledPairsTask(WorkerTask):
         values = points.values(right << np.uint64(32) | left)
         distances = pa.array(self.format.distances(values))
         yield pa.RecordBatch.from_pydict({"distance": distances})
-
-
-def sampled_places(n: int, seed: int) -> tuple[Int64Array, Int64Array]:
-    """Return the places of both rows of each random pair of n rows."""
-    pairs = sampled_pairs(np.arange(n, dtype=np.int64), seed)
-    left = pairs & np.uint64(2**32 - 1)
-    return left.astype(np.int64), (pairs >> np.uint64(32)).astype(np.int64)
 
 
 @dataclass(frozen=True)

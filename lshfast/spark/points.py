@@ -17,7 +17,7 @@ import numpy as np
 
 from lshfast._common.extras import optional
 from lshfast._common.types import Float64Array, Int64Array
-from lshfast._items.buckets import BucketPlan, plan_buckets
+from lshfast._items.buckets import BucketPlan, plan_buckets, sampled_places
 from lshfast._items.items import METRICS
 from lshfast._items.measures import PointPlan
 from lshfast.index.neighbors.points import PointFormat
@@ -29,7 +29,6 @@ from lshfast.spark.point_tasks import (
     PointGroupTask,
     PointPairTask,
     SampledPairsTask,
-    sampled_places,
 )
 from lshfast.spark.run import Run, TextSets
 from lshfast.spark.tasks import RecordTask
