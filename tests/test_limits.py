@@ -18,6 +18,7 @@ REPLACED = {
     "spark/test_tasks.py": "BATCH_PAIRS",
     "spark/test_records.py": "PAIRS_AT_ONCE",
     "spark/test_workers.py": "_CHECKED_APPLICATIONS",
+    "stages/test_file_parts.py": "SHARD_BYTES",
     "stages/test_memory.py": "BLOCK_RECORDS MOST_OPEN PIECE_RECORDS UNION_BYTES",
     "stages/test_tasks.py": "BLOCK_RECORDS RECORD_BYTES",
     "engine/test_against.py": "BATCH_ROWS",
