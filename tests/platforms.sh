@@ -8,7 +8,8 @@
 #
 # All programs that run must print the digests of the reference. Debian: gcc-multilib gcc-mingw-w64-x86-64 wine clang.
 # What is not installed is left out, and named.
-# Usage: tests/platforms.sh [PART...]     PART: msvc, which takes seconds, or programs, which is all else; by default both
+# Usage: tests/platforms.sh [PART...]     PART: msvc, which takes seconds; programs, which is what is run, but for Windows with
+# GCC's builtins; builtins, which is that. By default all three.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$(mktemp -d)
@@ -102,18 +103,30 @@ programs() {
     echo "32 bits: left out, there is no gcc -m32"
   fi
 
-  if command -v $mingw >/dev/null; then
-    build Windows $mingw
-    build "Windows, MSVC's intrinsics" $mingw -DLSHFAST_MSVC
-    if [ -n "$wine" ]; then
-      check Windows "$wine"
-      check "Windows, MSVC's intrinsics" "$wine"
-    else
-      echo "Windows: compiled, and not run, since there is no wine64"
-    fi
+  windows "Windows, MSVC's intrinsics" -DLSHFAST_MSVC
+}
+
+builtins() {
+  if [ ! -d "$folder/reference" ]; then
+    build reference "${CC:-gcc}"
+    check reference
+  fi
+  windows "Windows, GCC's builtins"
+}
+
+windows() { # NAME FLAGS...
+  local name=$1
+  shift
+  if ! command -v $mingw >/dev/null; then
+    echo "$name: left out, there is no $mingw"
+    return
+  fi
+  build "$name" $mingw "$@"
+  if [ -n "$wine" ]; then
+    check "$name" "$wine"
   else
-    echo "Windows: left out, there is no $mingw"
+    echo "$name: compiled, and not run, since there is no wine64"
   fi
 }
 
-for part in ${*:-msvc programs}; do "$part"; done
+for part in ${*:-msvc programs builtins}; do "$part"; done
