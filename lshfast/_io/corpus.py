@@ -274,7 +274,7 @@ class Corpus:
         self._lines = array("q")
         self.lines_of_last_file = 0
         self._first: list[int] = []  # by file: the number of its first row
-        self._keys = RowKeys(self.layout, self.place, self._folder)
+        self._keys = RowKeys(self.layout, self._known_place, self._folder)
         self._row_types: RowTypes | None = None
 
     @property
@@ -353,9 +353,19 @@ class Corpus:
             return file.name, None
         return file.name, file.line_in_file(self._lines[row])
 
+    def _known_place(self, row: int) -> tuple[str, int | None]:
+        """Return the place of a row, without its line if those before cannot be read."""
+        try:
+            return self.place(row)
+        except OSError:
+            return self._file(row).name, None
+
     def fault(self, row: int, reason: str) -> DataError:
         """Return an error that names a row."""
-        return DataError(*self.place(row), reason, self._file(row).columnar)
+        file = self._file(row)
+        if file.format == "text":
+            return file.fault(None, reason)
+        return file.fault_in_file(self._lines[row], reason)
 
     def key(self, row: int) -> str | int:
         """Return the key of a row: its id, else ``PATH:LINE``, or PATH for a file of one text."""

@@ -209,9 +209,25 @@ class File:
         line is counted from its beginning; `Corpus.restore` adds those before it.
         """
         is_later_known = self.layout.on_error == "skip" and self.lines_before is None
-        if line is not None and not is_later_known:
-            line = self.line_in_file(line)
-        return DataError(self.name, line, reason, self.columnar)
+        if line is None or is_later_known:
+            return DataError(self.name, line, reason, self.columnar)
+        return self.fault_in_file(line, reason)
+
+    def fault_in_file(self, line: int, reason: str) -> DataError:
+        """Return an error that names a line of what is read by its number in the file.
+
+        If the lines before a range of bytes cannot be read, the reason says where it begins.
+        """
+        try:
+            number = self.line_in_file(line)
+        except OSError as error:
+            assert isinstance(self.source, ByteRange)
+            place = f"line {line} from byte {self.source.start} on"
+            cause = f"the lines before were not counted: {reason_of(error)}"
+            return DataError(
+                self.name, None, f"{reason} ({place}; {cause})", self.columnar
+            )
+        return DataError(self.name, number, reason, self.columnar)
 
     def line_in_file(self, line: int) -> int:
         """Return the number in the file of a line of what is read of it."""

@@ -26,8 +26,10 @@ def apply(plan: StagePlan, shard: int) -> None:
     )
     assert output is not None
     with all_or_none(), writing(plan, "apply", shard) as writer:
-        corpus = restored_corpus(plan, shard)
         overall = figures_of(plan, "group", 0)
+        corpus = restored_corpus(
+            plan, shard, lines_before=overall["lines_before"][shard]
+        )
         first_row = overall["first_row"][shard]
         entries = plan.content.get("index_keys")
         # The type of the keys of what is kept; see `kinds_of`.

@@ -26,8 +26,8 @@ NO_TEXT = -1
 
 def collect(plan: StagePlan, shard: int) -> None:
     """Write the texts of a shard that are compared, with the keys of their rows, part by part."""
-    corpus = restored_corpus(plan, shard)
     overall = figures_of(plan, "group", 0)
+    corpus = restored_corpus(plan, shard, lines_before=overall["lines_before"][shard])
     first_row = overall["first_row"][shard]
     part_rows = _wanted(plan, shard, first_row, corpus.accepted, overall["bounds"][-1])
     rows = part_rows["rows"] - first_row

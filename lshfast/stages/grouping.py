@@ -39,6 +39,7 @@ from lshfast.stages.row_parts import (
 from lshfast.stages.sketching import (
     OF_CORPUS,
     check_elements,
+    lines_before_shards,
     restored_corpus,
     rows_of_sketch,
     sorted_runs,
@@ -75,9 +76,11 @@ def group(plan: StagePlan, task: int) -> None:
         of_parts = [count for shard in of_shards for count in shard["rows_of_files"]]
         of_files = np.zeros(len(plan.content["files"]), np.int64)
         np.add.at(of_files, plan.files_of_parts(), np.array(of_parts, np.int64))
+        lines_of_last_files = [shard["lines_of_last_file"] for shard in of_shards]
         writer.figures = {
             "rows": int(first_row[-1]),
             "first_row": first_row.tolist(),
+            "lines_before": lines_before_shards(plan, lines_of_last_files[:-1]),
             "first_of_files": [0, *np.cumsum(of_files).tolist()],
             "ids": id_type,
             "bounds": _bounds(division.numbers.costs(), plan.tasks),

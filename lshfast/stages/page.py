@@ -199,12 +199,15 @@ def _rows(
     shown_rows = {row for pair in pairs for row in pair[:2] if row >= 0}
     keys: dict[int, str] = {}
     texts: dict[int, str] = {}
-    bounds = figures_of(plan, "group", 0)["first_row"]
+    overall = figures_of(plan, "group", 0)
+    bounds = overall["first_row"]
     for shard in range(plan.shards):
         first, end = bounds[shard : shard + 2]
         rows_of_shard = [row for row in shown_rows | named_rows if first <= row < end]
         if rows_of_shard:
-            corpus = restored_corpus(plan, shard)
+            corpus = restored_corpus(
+                plan, shard, lines_before=overall["lines_before"][shard]
+            )
             keys |= {row: str(corpus.key(row - first)) for row in rows_of_shard}
             if shown:
                 texts |= _texts(corpus, first, shown_rows.intersection(rows_of_shard))

@@ -111,15 +111,29 @@ def _add_orders(
     return "str"
 
 
-def restored_corpus(plan: StagePlan, shard: int, checked: bool = True) -> Corpus:
+def restored_corpus(
+    plan: StagePlan,
+    shard: int,
+    checked: bool = True,
+    lines_before: int | None = None,
+) -> Corpus:
     """Return the corpus of a shard as its sketch task left it; optionally check its files.
+
+    `lines_before` are the lines of its first file that are in earlier shards. The task group
+    records them; before its end, the manifests of earlier shards are opened for them.
 
     Raises
     ------
     FormatError
         If the sketch file is damaged.
     """
-    corpus = plan.corpus(shard, checked, _lines_before(plan, shard))
+    if lines_before is None:
+        lines_of_last_files = [
+            figures_of(plan, "sketch", number)["lines_of_last_file"]
+            for number in range(shard)
+        ]
+        lines_before = lines_before_shards(plan, lines_of_last_files)[shard]
+    corpus = plan.corpus(shard, checked, lines_before)
     with TaskFile(plan, "sketch", shard) as file:
         arrays = file.only(OF_CORPUS)
         lines = arrays["lines"]
@@ -153,15 +167,21 @@ def restored_corpus(plan: StagePlan, shard: int, checked: bool = True) -> Corpus
     return corpus
 
 
-def _lines_before(plan: StagePlan, shard: int) -> int:
-    """Return the lines of the first file of a shard that are in earlier shards."""
-    lines = 0
-    while plan.begins_inside(shard):
-        shard -= 1
-        lines += figures_of(plan, "sketch", shard)["lines_of_last_file"]
-        if len(plan.content["shards"][shard]) > 1:  # the file begins in it
-            break
-    return lines
+def lines_before_shards(plan: StagePlan, lines_of_last_files: list[int]) -> list[int]:
+    """Return the lines of the first file of each shard that are in earlier shards.
+
+    Given are the lines that each of the first shards has of its last file. The answer has one shard
+    more.
+    """
+    lines_before = [0]
+    for shard, lines in enumerate(lines_of_last_files):
+        if not plan.begins_inside(shard + 1):
+            lines_before.append(0)
+        elif len(plan.content["shards"][shard]) > 1:  # the file begins in it
+            lines_before.append(lines)
+        else:
+            lines_before.append(lines_before[shard] + lines)
+    return lines_before
 
 
 def check_elements(plan: StagePlan, types: list[str | None]) -> None:

@@ -108,6 +108,63 @@ def test_errors_name_lines_of_the_file(tmp_path, shards):
         run_all(tmp_path / "work")
 
 
+@pytest.mark.parametrize("fault", ["bad row", "text", "equal ids"])
+def test_errors_of_a_part_whose_lines_before_cannot_be_read(
+    tmp_path, monkeypatch, fault
+):
+    """The error is the one of the row; it says from which byte on its line is counted."""
+    memory = pytest.importorskip("fsspec.implementations.memory")
+    rows = [json.dumps({"id": i, "text": f"text of row {i}"}) for i in range(40)]
+    rows[-1] = {
+        "bad row": "{",
+        "text": json.dumps({"id": 39, "text": "\ud800"}),
+        "equal ids": json.dumps({"id": 38, "text": "an id that is taken"}),
+    }[fault]
+    content = "\n".join(rows).encode()
+    system = memory.MemoryFileSystem()
+    system.pipe("/parts/in.jsonl", content)
+    url = "memory://parts/in.jsonl"
+    options = {"shards": 2, "id_column": "id"}
+    stages.plan(url, tmp_path / "work", tmp_path / "kept", **options)
+
+    places = []
+
+    def readinto(stream, target):
+        places.append(stream.tell())
+        if places[-1] == 0 and max(places) > 0:  # after the part was read
+            raise OSError(5, "Input/output error")
+        return io.BytesIO.readinto(stream, target)
+
+    monkeypatch.setattr(memory.MemoryFile, "readinto", readinto, raising=False)
+    try:
+        with pytest.raises(DataError) as error:
+            stages.run(tmp_path / "work", "sketch", 1)
+    finally:
+        system.rm("/parts", recursive=True)
+    place = re.search(
+        r"in\.jsonl: .+ \(line (\d+) from byte (\d+) on; the lines before were not counted: "
+        r"Input/output error\)",
+        str(error.value),
+    )
+    assert content[: int(place[2])].count(b"\n") + int(place[1]) == len(rows)
+    assert error.value.line is None
+
+
+def test_late_tasks_open_the_manifest_of_their_own_shard(tmp_path):
+    """So that a run does not open as many manifests as the square of its shards."""
+    source = tmp_path / "in.jsonl"
+    source.write_bytes(jsonl_with(b"\n", corpus(1, 40)))
+    wanted = in_memory(tmp_path, source)
+    assert in_stages(tmp_path, source, shards=5, tasks=1) == wanted
+    work = tmp_path / "work"
+    for path in work.glob("sketch-0000[0-3].json"):
+        path.unlink()
+    for stage in ("collect", "apply"):
+        (work / f"{stage}-00004.json").unlink()
+        stages.run(work, stage, 4)
+    assert joined(tmp_path / "kept") == wanted[1]
+
+
 def test_equal_ids_in_parts_of_a_file(tmp_path):
     source = tmp_path / "in.jsonl"
     rows = [{"id": i % 29, "text": f"text of row {i}"} for i in range(30)]
