@@ -21,7 +21,10 @@ from lshfast._common.visible import printable
 
 @contextmanager
 def atomic_file(
-    path: str | os.PathLike[str], overwrite: bool = False, private: bool = False
+    path: str | os.PathLike[str],
+    overwrite: bool = False,
+    private: bool = False,
+    permissions_of: str | os.PathLike[str] | None = None,
 ) -> Iterator[BinaryIO]:
     """Open a file that gets its name, complete, when the block ends.
 
@@ -37,6 +40,9 @@ def atomic_file(
         and group where the process may set them.
     private : bool
         Whether only the owner may read the file, and a symbolic link of that name is replaced.
+    permissions_of : path, optional
+        A file whose permissions, owner and group the new file gets instead of those of the
+        replaced one.
 
     Yields
     ------
@@ -58,7 +64,12 @@ def atomic_file(
     if overwrite and not private:
         _check_replaceable(real, name)
     _remove_abandoned(real)
-    hidden = _HiddenFile(real, overwrite, name, private)
+    model = None
+    if permissions_of is not None:
+        model = os.fspath(permissions_of)
+    elif overwrite and not private:
+        model = real
+    hidden = _HiddenFile(real, overwrite, name, private, model)
     waiting = _waiting.get()
     queued = False
     try:
@@ -69,8 +80,8 @@ def atomic_file(
             yield stream
             stream.flush()
             with naming(name):
-                if overwrite and not private:
-                    _copy_permissions(real, hidden.raw.fileno())
+                if model is not None:
+                    _copy_permissions(model, hidden.raw.fileno())
                 os.fsync(hidden.raw.fileno())
         finally:
             with suppress(OSError):
@@ -165,18 +176,26 @@ class _HiddenFile:
     _lock: int | None = None
 
     def __init__(
-        self, real: str, overwrite: bool, name: str, private: bool = False
+        self,
+        real: str,
+        overwrite: bool,
+        name: str,
+        private: bool,
+        model: str | None,
     ) -> None:
         self._real = real
         self._private = private
+        self._model = model
         self._overwrite = overwrite
         self._name = name
         self._hidden: str | None = None
 
     def create(self) -> None:
         """Create the file."""
-        # A file that replaces another may be less readable than the umask says.
-        private = self._private or (self._overwrite and os.path.exists(self._real))
+        # The file whose permissions it gets may be less readable than the umask says.
+        private = self._private or (
+            self._model is not None and os.path.exists(self._model)
+        )
         while True:
             self._hidden = f"{_hidden_prefix(self._real)}{os.urandom(8).hex()}.part"
             self.raw = _NamedFile(self._hidden, self._name, 0o600 if private else 0o666)
@@ -296,11 +315,11 @@ def _remove_if_abandoned(path: str) -> None:
         os.close(number)
 
 
-def _copy_permissions(real: str, number: int) -> None:
+def _copy_permissions(model: str, number: int) -> None:
     """Give an open file the owner, group and permissions of a file, as far as allowed."""
-    if sys.platform == "win32" or not os.path.exists(real):
+    if sys.platform == "win32" or not os.path.exists(model):
         return
-    old = os.stat(real)
+    old = os.stat(model)
     new = os.fstat(number)
     for owner, group in ((-1, old.st_gid), (old.st_uid, -1)):
         if owner not in (-1, new.st_uid) or group not in (-1, new.st_gid):

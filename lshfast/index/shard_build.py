@@ -172,7 +172,7 @@ class ShardBuild:
             raise
 
     def build_shard(self, shard: int) -> int:
-        """Build a shard from the entries of all tasks.
+        """Build a shard from the entries of all tasks that have ended.
 
         Parameters
         ----------
@@ -214,7 +214,8 @@ class ShardBuild:
         Raises
         ------
         FormatError
-            If a shard has not been built; the error names it.
+            If a shard has not been built, or a task ended later and has rows of the shard. The
+            error names the shard and the task; build the shard again.
         BlockingIOError
             If a shard of the index before is open for writing elsewhere.
 

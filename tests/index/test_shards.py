@@ -350,6 +350,49 @@ def test_tasks_build_what_one_index_has(tmp_path, kind):
         assert_same_answers(index, one_index(kind), rows)
 
 
+@pytest.mark.parametrize("task", [0, 7])
+def test_a_task_that_ends_after_shards_were_built_is_named(tmp_path, task):
+    """Task 0 replaces all rows that it had; task 7 has rows of two shards."""
+    path = tmp_path / "index"
+    rows = signatures(seed=5)
+    build = ShardBuild.start(path, empty_index(), 4)
+    keys = np.arange(100)
+    put(build, 0, keys, signatures()[:100])
+    put(build, 2, [], rows[:0])
+    for shard in range(4):
+        build.build_shard(shard)
+    late_keys = keys
+    if task == 7:
+        new_keys = np.arange(1000, 1100)
+        late_keys = new_keys[np.isin(shards_of(new_keys, 4), [1, 3])]
+    put(build, task, late_keys, rows[: len(late_keys)])
+    put(build, 9, [], rows[:0])  # it has no rows, so nothing is missing
+    old_shards = np.unique(shards_of(late_keys, 4)).tolist()
+    while old_shards:
+        shards = ", ".join(map(str, old_shards))
+        message = f"task {task} has written rows since .*again: {shards}$"
+        with pytest.raises(FormatError, match=message):
+            build.finish()
+        ShardBuild(path).build_shard(old_shards.pop(0))
+    build.finish()
+    with LSHIndex.open(path, verify=True) as index:
+        entries = content(index)
+    assert len(entries) == len(np.union1d(keys, late_keys))
+    assert entries[int(late_keys[9])] == tuple(rows[9].tolist())
+
+
+def test_a_task_that_is_repeated_with_the_same_rows_leaves_the_shards(tmp_path):
+    build = ShardBuild.start(tmp_path / "index", empty_index(), 2)
+    for _ in range(2):
+        put(build, 0, KEYS["str"], signatures())
+        for shard in range(2):
+            build.build_shard(shard)
+        put(build, 0, KEYS["str"], signatures())
+    build.finish()
+    with LSHIndex.open(tmp_path / "index", verify=True) as index:
+        assert_same_answers(index, one_index("str"), signatures())
+
+
 @pytest.mark.parametrize("on_duplicate", ["error", "replace", "skip"])
 def test_equal_keys_of_tasks(tmp_path, on_duplicate):
     rows = signatures()
@@ -457,6 +500,43 @@ def test_a_new_index_has_the_permissions_of_the_former_one(tmp_path):
         file.chmod(0o600)
     in_folder(path, one_index(), 2)
     assert {file.stat().st_mode & 0o777 for file in path.iterdir()} == {0o600}
+
+
+@posix
+@pytest.mark.parametrize("mode", [0o600, 0o640])
+def test_files_of_a_build_have_the_permissions_of_the_former_index(tmp_path, mode):
+    path = in_folder(tmp_path / "index", one_index())
+    for file in path.iterdir():
+        file.chmod(mode)
+    build = ShardBuild.start(path, empty_index(), 2)
+    with build.task(0) as index:
+        index.insert([1, 2], signatures()[:2])
+        (rows_file,) = (path / ".build").glob(".rows*")
+        assert rows_file.stat().st_mode & 0o777 == 0o600  # until it is complete
+    put(build, 1, [3], signatures()[:1])
+    put(build, 1, [4], signatures()[:1])  # it replaces rows
+    build.build_shard(0)
+    files = [file for file in path.rglob("*") if file.is_file()]
+    assert len(files) == 9
+    assert {file.stat().st_mode & 0o777 for file in files} == {mode}
+
+
+@posix
+def test_a_link_to_a_folder_that_does_not_exist_is_followed(tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "new" / "index")
+    one = one_index()
+    in_folder(link, one)
+    with LSHIndex.open(tmp_path / "new" / "index", verify=True) as index:
+        assert content(index) == content(one)
+    assert link.is_symlink()
+    other_link = tmp_path / "other link"
+    other_link.symlink_to("relative")
+    build = ShardBuild.start(other_link, empty_index(), 1)
+    put(build, 0, [1], signatures()[:1])
+    build.build_all()
+    with LSHIndex.open(tmp_path / "relative") as index:
+        assert list(index) == [1]
 
 
 def test_steps_of_a_build_that_has_ended_change_nothing(tmp_path):

@@ -2,10 +2,12 @@
 
     start      creates the folder of the build and its plan
     rows       each task writes its rows to one file, divided by shard
-    shards     each shard is built from the rows of all tasks, in the order of the tasks
-    finish     the folder of shards gets its new record, and the folder of the build is removed
+    shards     each shard is built from the rows of all tasks, in the order of the tasks; a record
+               says from which rows
+    finish     if these are the rows of all tasks, the folder of shards gets its new record, and the
+               folder of the build is removed
 
-All steps but the first and last can run at the same time, each in its own process.
+The tasks can run at the same time, each in its own process, and so can the shards.
 """
 
 from __future__ import annotations
@@ -50,12 +52,18 @@ from lshfast.index.stores.values import OnDuplicate, Parameters, check_on_duplic
 PLAN_NAME = "plan.json"
 PLAN = Manifest(1, "build parameters")
 
+# The checksums of the rows that a shard was built from, by task.
+ROWS_OF_SHARD = Manifest(1, "rows")
+
 MOST_TASKS = 1_000_000
 
 # Bytes of rows for which a further process is started, which takes about half a second.
 PROCESS_BYTES = 1 << 27
 
-_ROWS_NAME = re.compile("rows-[0-9]{6}")
+# The shards that the message about missing rows names.
+NAMED_SHARDS = 8
+
+_ROWS_NAME = re.compile("rows-([0-9]{6})")
 
 
 class BuildPlan(NamedTuple):
@@ -131,10 +139,30 @@ def start_build(
                 path,
             )
         shutil.rmtree(build_path)
-    os.makedirs(build_path)
+    _make_folder(path)
+    os.mkdir(build_path)
     build = {"shards": shards, "build": new_build_id(), "on_duplicate": on_duplicate}
-    with at_once(), atomic_file(os.path.join(build_path, PLAN_NAME)) as file:
-        file.write(PLAN.pack(build, asdict(parameters)))
+    _write_record_of_build(path, PLAN_NAME, PLAN.pack(build, asdict(parameters)))
+
+
+def _make_folder(path: str) -> None:
+    """Create a folder unless it exists; a symbolic link is followed."""
+    os.makedirs(os.path.realpath(path), exist_ok=True)
+
+
+def _write_record_of_build(path: str, name: str, data: bytes) -> None:
+    record_path = os.path.join(path, BUILD_NAME, name)
+    permissions_of = _former_record(path)
+    with (
+        at_once(),
+        atomic_file(record_path, True, permissions_of=permissions_of) as file,
+    ):
+        file.write(data)
+
+
+def _former_record(path: str) -> str | None:
+    """Return the record of the index that is replaced; files of a build get its permissions."""
+    return os.path.join(path, RECORD_NAME) if is_shard_folder(path) else None
 
 
 def read_plan(path: str) -> BuildPlan:
@@ -161,7 +189,9 @@ def task_store(path: str, task: int) -> SpoolStore:
     check_int("task", task, 0, MOST_TASKS - 1)
     plan = read_plan(path)
     rows_path = os.path.join(path, BUILD_NAME, f"rows-{task:06d}")
-    return SpoolStore(rows_path, plan.parameters, plan.record.shards)
+    return SpoolStore(
+        rows_path, plan.parameters, plan.record.shards, _former_record(path)
+    )
 
 
 def build_shard(path: str, shard: int) -> int:
@@ -171,19 +201,14 @@ def build_shard(path: str, shard: int) -> int:
     shard_path = os.path.join(path, shard_name(plan.record.build, shard))
     if _is_finished(path, plan.record):  # the shard may have changed since
         return _entries_in(shard_path)
-    build_path = os.path.join(path, BUILD_NAME)
-    names = sorted(filter(_ROWS_NAME.fullmatch, os.listdir(build_path)))
-    spools = [
-        SpooledRows(os.path.join(build_path, name), plan.parameters, plan.record.shards)
-        for name in names
-    ]
-    kinds = {spool.kind for spool in spools if spool.kind is not None}
+    spools = _rows_of_tasks(path, plan)
+    kinds = {spool.kind for spool in spools.values() if spool.kind is not None}
     if len(kinds) > 1:
         raise TypeError(
             "the keys of an index in files must be all ints of 64 bits, or all strs, in all tasks"
         )
     segments = Segments(plan.parameters)
-    for spool in spools:
+    for spool in spools.values():
         for keys, rows in spool.rows_of(shard):
             try:
                 segments.insert(keys, rows, plan.on_duplicate, copy=False)
@@ -193,11 +218,48 @@ def build_shard(path: str, shard: int) -> int:
                     "(on_duplicate='replace' or 'skip' allows that)"
                 ) from None
     kind = next(iter(kinds), "int")
+    rows_name = _name_of_rows_record(shard)
+    with suppress(FileNotFoundError):
+        os.unlink(os.path.join(path, BUILD_NAME, rows_name))
     with at_once():
-        write_file(shard_path, plan.parameters, kind, segments.all)
-    if is_shard_folder(path):  # as `atomic_file` gives a file those of the file before
-        shutil.copymode(os.path.join(path, RECORD_NAME), shard_path)
+        write_file(
+            shard_path,
+            plan.parameters,
+            kind,
+            segments.all,
+            permissions_of=_former_record(path),
+        )
+    sums = _sums_of_rows(spools, shard)
+    _write_record_of_build(path, rows_name, ROWS_OF_SHARD.pack(sums))
     return len(segments)
+
+
+def _name_of_rows_record(shard: int) -> str:
+    return f"shard-{shard:05d}.json"
+
+
+def _rows_of_tasks(path: str, plan: BuildPlan) -> dict[int, SpooledRows]:
+    """Return the rows of all tasks that have ended, in the order of the tasks."""
+    build_path = os.path.join(path, BUILD_NAME)
+    spools = {}
+    for name in sorted(os.listdir(build_path)):
+        task = _ROWS_NAME.fullmatch(name)
+        if task is not None:
+            rows_path = os.path.join(build_path, name)
+            spools[int(task[1])] = SpooledRows(
+                rows_path, plan.parameters, plan.record.shards
+            )
+    return spools
+
+
+def _sums_of_rows(spools: dict[int, SpooledRows], shard: int) -> dict[str, int]:
+    """Return the checksum of the rows of a shard of each task that has some."""
+    sums = {}
+    for task, spool in spools.items():
+        sum_of_rows = spool.sum_of(shard)
+        if sum_of_rows is not None:
+            sums[str(task)] = sum_of_rows
+    return sums
 
 
 def _is_finished(path: str, record: FolderRecord) -> bool:
@@ -229,10 +291,9 @@ def finish_build(path: str) -> None:
 
 def _replace_shards(path: str, plan: BuildPlan) -> None:
     """Check the new shards, and let them be those of the folder."""
-    for shard, name in enumerate(plan.record.names()):
+    _check_rows(path, plan)
+    for name in plan.record.names():
         shard_path = os.path.join(path, name)
-        if not os.path.exists(shard_path):
-            raise FormatError(f"{printable(path)}: shard {shard} is not built yet")
         store = FileStore(shard_path, verify=False)
         parameters = store.parameters
         store.abandon()
@@ -244,6 +305,35 @@ def _replace_shards(path: str, plan: BuildPlan) -> None:
         for former_path in _former_shards(path):
             stack.enter_context(locked_for_replacement(former_path))
         write_record(path, plan.record)
+
+
+def _check_rows(path: str, plan: BuildPlan) -> None:
+    """Raise FormatError if a shard is not built, or a task has written rows since."""
+    spools = _rows_of_tasks(path, plan)
+    late_tasks = set[int]()
+    old_shards = list[int]()
+    for shard, name in enumerate(plan.record.names()):
+        rows_path = os.path.join(path, BUILD_NAME, _name_of_rows_record(shard))
+        try:
+            with open(rows_path, "rb") as file:
+                (built_sums,) = ROWS_OF_SHARD.unpack(file.read(), rows_path)
+        except FileNotFoundError:
+            built_sums = None
+        if built_sums is None or not os.path.exists(os.path.join(path, name)):
+            raise FormatError(f"{printable(path)}: shard {shard} is not built yet")
+        sums = _sums_of_rows(spools, shard)
+        tasks = [int(task) for task in sums if sums[task] != built_sums.get(task)]
+        if tasks:
+            late_tasks.update(tasks)
+            old_shards.append(shard)
+    if old_shards:
+        shards = ", ".join(map(str, old_shards[:NAMED_SHARDS]))
+        if old_shards[NAMED_SHARDS:]:
+            shards += f" and {len(old_shards) - NAMED_SHARDS} more"
+        raise FormatError(
+            f"{printable(path)}: task {min(late_tasks)} has written rows since shards were built: "
+            f"build these again: {shards}"
+        )
 
 
 def _former_shards(path: str) -> list[str]:
@@ -346,7 +436,7 @@ def only_build(path: str) -> Iterator[None]:
     If the block raises an error, what the build has written is removed.
     """
     is_new = not os.path.exists(path)
-    os.makedirs(path, exist_ok=True)
+    _make_folder(path)
     lock_path = os.path.join(path, f"{BUILD_NAME}.lock")
     refusal = f"{printable(path)} is being built elsewhere"
     try:
@@ -359,7 +449,7 @@ def only_build(path: str) -> Iterator[None]:
     finally:
         if is_new and not os.listdir(path):
             with suppress(OSError):
-                os.rmdir(path)
+                os.rmdir(os.path.realpath(path))
 
 
 def _remove_build(path: str) -> None:

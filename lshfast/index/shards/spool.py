@@ -47,11 +47,19 @@ class SpoolStore(Store):
         The file, which appears when the store is closed.
     parameters : Parameters
     shards : int
+    permissions_of : str or None
+        As for `atomic_file`.
     """
 
     parameters: Parameters | None
 
-    def __init__(self, path: str, parameters: Parameters, shards: int) -> None:
+    def __init__(
+        self,
+        path: str,
+        parameters: Parameters,
+        shards: int,
+        permissions_of: str | None,
+    ) -> None:
         self.parameters = parameters
         self._shards = shards
         self._words = parameters.words
@@ -62,7 +70,9 @@ class SpoolStore(Store):
         self._pieces = list[tuple[int, ...]]()
         self._stack = ExitStack()
         with at_once():
-            file = self._stack.enter_context(atomic_file(path, overwrite=True))
+            file = self._stack.enter_context(
+                atomic_file(path, True, permissions_of=permissions_of)
+            )
         self._file: Any = file
 
     @property
@@ -233,6 +243,11 @@ class SpooledRows:
         self._kind_number = int(kind)
         self.kind = KINDS[kind] if pieces else None
         self.nbytes = len(self._data)
+
+    def sum_of(self, shard: int) -> int | None:
+        """Return a checksum of the rows of a shard; None if it has none."""
+        pieces = self._table[self._table[:, 0] == shard]
+        return checksum(pieces.reshape(-1).view(np.uint8)) if len(pieces) else None
 
     def rows_of(self, shard: int) -> Iterator[tuple[Column, UInt64Array]]:
         """Yield the keys and rows of a shard, in the order in which they were put.

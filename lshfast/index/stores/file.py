@@ -565,11 +565,12 @@ def write_file(
     ours: Callable[[], None] | None = None,
     progress: Progress | None = None,
     batch: int = PIECE_ROWS,
+    permissions_of: str | None = None,
 ) -> None:
     """Write the entries of segments, as one segment, to a new file, which may replace an old one.
 
     `ours` releases the old file, if this process has it open and locked. The list of segments is
-    modified. See `built` for `batch`.
+    modified. See `built` for `batch`, and `atomic_file` for `permissions_of`.
     """
     if kind == "object":  # entries with keys of other types may have been removed
         keys = concatenate(
@@ -596,7 +597,7 @@ def write_file(
     with ExitStack() as stack:
         if ours is None:
             stack.enter_context(locked_for_replacement(path))
-        with atomic_file(path, overwrite=True) as file:
+        with atomic_file(path, True, permissions_of=permissions_of) as file:
             directory = write_sections(file, parameters, kind, segments, tell)
             header = write_directory(file, directory, 1)
             tell.end()
