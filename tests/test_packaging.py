@@ -262,3 +262,20 @@ def test_every_file_that_the_security_page_names_exists():
     assert [
         name for pair in names for name in pair if name and not (TREE / name).exists()
     ] == []
+
+
+def test_every_test_and_benchmark_that_contributors_are_told_to_run_exists():
+    table = read("CONTRIBUTING.md").partition("## Change this, run that")[2]
+    missing_names = []
+    for line in re.findall("(?m)^[|] .*[|]$", table)[1:]:
+        _, _, *columns, _ = line.split("|")
+        for folder, column in zip(("tests", "benchmarks"), columns, strict=True):
+            for words in re.findall("`([^`]+)`", column.replace("NAME", "bands")):
+                if re.match("(pip|make|pytest|-m) ", words):
+                    continue
+                missing_names += [
+                    name
+                    for name in words.split()
+                    if not any((TREE / place / name).exists() for place in (folder, ""))
+                ]
+    assert missing_names == []

@@ -1,6 +1,21 @@
 """Near-duplicates, passages and records of Spark DataFrames, with the results of one machine.
 
 It needs PySpark 4.1 or later: ``pip install "lshfast[spark]"``, on the driver and on each executor.
+
+Files:
+
+- api.py, run.py, tasks.py, page.py, by_value.py: `dedup` and `pairs`; the stages of a run; the work
+  of Python workers in them; the page; the account by the values of a column.
+- points.py, point_tasks.py: the stages of a run over vectors; the work of workers in them.
+- components.py, row_filter.py: components of buckets, on the driver or on the cluster; a join of
+  texts with the ids that need them.
+- records.py, record_run.py, record_model.py, record_tasks.py: `match_records` and `dedup_records`;
+  their run; a model that workers can use; the work of workers.
+- shared_passages.py, passage_tasks.py: `passages`; the work of workers.
+- checked_sample.py, draw.py, check_tasks.py: `check`; the rows of its sample, and all that are near
+  to them; the work of workers.
+- session.py, workers.py, ids.py: the session; the interpreters of workers and their errors; ids.
+- files.py, places.py: the job over files; files and folders in any file system.
 """
 
 from lshfast.spark.api import dedup, dedup_with_summary, pairs, pairs_with_summary
