@@ -55,7 +55,8 @@ class ShardBuild:
     -----
     A task writes its rows to the disk, divided by shard; they need 8 * num_perm bytes each until
     the end of the build. To build a shard, a process needs memory for the tables of its entries:
-    about 12 bytes for each band and entry. The rows are mapped.
+    about 12 bytes for each band and entry. The rows are mapped. If the build replaces an index of
+    shards, its files have the permissions of the `shards.json` of that index.
 
     Examples
     --------
