@@ -370,7 +370,7 @@ def test_a_task_that_ends_after_shards_were_built_is_named(tmp_path, task):
     old_shards = np.unique(shards_of(late_keys, 4)).tolist()
     while old_shards:
         shards = ", ".join(map(str, old_shards))
-        message = f"task {task} has written rows since .*again: {shards}$"
+        message = f"task {task} ended after .* again: {shards}$"
         with pytest.raises(FormatError, match=message):
             build.finish()
         ShardBuild(path).build_shard(old_shards.pop(0))

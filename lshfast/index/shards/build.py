@@ -155,7 +155,7 @@ def _write_record_of_build(path: str, name: str, data: bytes) -> None:
     permissions_of = _former_record(path)
     with (
         at_once(),
-        atomic_file(record_path, True, permissions_of=permissions_of) as file,
+        atomic_file(record_path, overwrite=True, permissions_of=permissions_of) as file,
     ):
         file.write(data)
 
@@ -331,8 +331,8 @@ def _check_rows(path: str, plan: BuildPlan) -> None:
         if old_shards[NAMED_SHARDS:]:
             shards += f" and {len(old_shards) - NAMED_SHARDS} more"
         raise FormatError(
-            f"{printable(path)}: task {min(late_tasks)} has written rows since shards were built: "
-            f"build these again: {shards}"
+            f"{printable(path)}: task {min(late_tasks)} ended after shards were built that lack "
+            f"its rows; build these shards again: {shards}"
         )
 
 

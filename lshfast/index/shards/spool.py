@@ -71,7 +71,7 @@ class SpoolStore(Store):
         self._stack = ExitStack()
         with at_once():
             file = self._stack.enter_context(
-                atomic_file(path, True, permissions_of=permissions_of)
+                atomic_file(path, overwrite=True, permissions_of=permissions_of)
             )
         self._file: Any = file
 

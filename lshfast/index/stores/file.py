@@ -597,7 +597,7 @@ def write_file(
     with ExitStack() as stack:
         if ours is None:
             stack.enter_context(locked_for_replacement(path))
-        with atomic_file(path, True, permissions_of=permissions_of) as file:
+        with atomic_file(path, overwrite=True, permissions_of=permissions_of) as file:
             directory = write_sections(file, parameters, kind, segments, tell)
             header = write_directory(file, directory, 1)
             tell.end()
