@@ -172,13 +172,17 @@ def pairs_of_points(
 
 
 def pairs_of_part(
-    batch: PointBatch, plan: PointPlan, format: PointFormat, buckets: BucketPlan
+    batches: Iterable[PointBatch],
+    plan: PointPlan,
+    format: PointFormat,
+    buckets: BucketPlan,
+    folder: str | None = None,
 ) -> tuple[PairArray, int]:
     """Return the listed pairs of some of the rows of a run, and how many pairs were compared.
 
-    `buckets` are chosen for all rows.
+    `buckets` are chosen for all rows. The points are held in memory, or in a file of `folder`.
     """
-    rows = PointRows.of([batch], lambda: format)
+    rows = PointRows.of(batches, lambda: format, folder)
     run = _Run(rows, plan, Clock(), Request(buckets=buckets))
     return renumbered(run.every_pair(), rows.numbers), run.compared
 

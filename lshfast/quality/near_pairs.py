@@ -8,7 +8,7 @@ so on average it counts 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +30,11 @@ PAIRS_AT_ONCE = 1 << 13
 # Pairs whose similarities are nearly equal have one probability to be found: similarities in steps
 # of 1 / FINE.
 FINE = 4096
+
+# Pairs of a part of the rows, about 100 bytes each, if each row is similar to the whole sample; and
+# the least rows of a part.
+PAIRS_OF_PART = 1 << 21
+LEAST_ROWS = 64
 
 # The filter of the tokens of a sample has PLACES places for each, within these bits. The place of a
 # token is the high bits of its product with an odd number.
@@ -171,9 +176,30 @@ class SampleJoin:
         self, rows: Int64Array, tokens: TokenSets
     ) -> tuple[Int64Array, Int64Array, Float64Array]:
         """Return the pairs of the sample with some rows: places, rows, similarities."""
-        numbers = int64_range(len(rows))
         queries = tokens.distinct()
-        collection = Collection(queries, numbers, self._possible(queries))
+        return self._matches(rows, queries, self._possible(queries))
+
+    def near_in_parts(
+        self, rows: Int64Array, tokens: TokenSets
+    ) -> Iterator[tuple[Int64Array, Int64Array, Float64Array]]:
+        """Yield the pairs of `near` for consecutive parts of the rows.
+
+        A part has few rows if the sample is large, so its pairs fit in memory in any case.
+        """
+        queries = tokens.distinct()
+        possible = self._possible(queries)
+        step = max(LEAST_ROWS, PAIRS_OF_PART // max(1, len(self._sample)))
+        for part in parts_of_rows(len(possible), step):
+            first = int(possible[part.start])
+            stop = int(possible[part.stop - 1]) + 1
+            part_queries = TokenSets(queries.offsets[first : stop + 1], queries.tokens)
+            yield self._matches(rows[first:stop], part_queries, possible[part] - first)
+
+    def _matches(
+        self, rows: Int64Array, queries: TokenSets, possible: Int64Array
+    ) -> tuple[Int64Array, Int64Array, Float64Array]:
+        """Return the pairs of `near` of the queries that may be in one."""
+        collection = Collection(queries, int64_range(len(rows)), possible)
         matches = self._segment.matches(collection, self._rule, 1)
         matches = matches[self._sample[matches["i"]] != rows[matches["j"]]]
         sort_pairs(matches)  # then sums do not depend on the key of the run

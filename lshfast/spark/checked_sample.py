@@ -67,7 +67,7 @@ def check(
         to be drawn, so a corpus with few duplicates needs a larger sample than `lshfast.check`
         does. Each worker holds the sample, and the driver about twice as many rows, and those that
         are near to the sample. If these are more than 262,144, fewer rows of the sample are used,
-        but at least 64.
+        but at least 64. More than 1,048,576 rows near to these 64 are an error.
     examples : int, default 0
         How many pairs are shown for each step of similarities of .05, by their ids.
     seed : int or "random", default 1
@@ -82,6 +82,9 @@ def check(
     ------
     ImportError, TypeError, ValueError, FormatError
         As for `lshfast.spark.passages`.
+    OverflowError
+        If more than 1,048,576 rows are near to 64 rows of the sample, as in a crowd of millions of
+        similar rows.
 
     Warns
     -----

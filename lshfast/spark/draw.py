@@ -17,7 +17,7 @@ from lshfast._common.run_key import draw_fingerprint_key, draw_hash_numbers
 from lshfast._common.types import Int64Array
 from lshfast._engine.plan import Plan
 from lshfast.quality.run import OTHER_ROWS, DrawnRows, RowNumbers, edges_of
-from lshfast.spark.check_tasks import NearTask, PrintTask
+from lshfast.spark.check_tasks import NearLimits, NearTask, PrintTask
 from lshfast.spark.tasks import Table
 
 if TYPE_CHECKING:
@@ -27,9 +27,39 @@ if TYPE_CHECKING:
 HASHES = 1 << 32
 
 # The most rows near to a sample that are collected. If there are more, as in a crowd of similar
-# rows, the last rows of the sample are left out, but never more than to LEAST_SAMPLE of them.
+# rows, the last rows of the sample are left out, but never more than to LEAST_SAMPLE of them. More
+# than MOST_CROWD rows near to these are not collected, either.
 MOST_NEAR = 1 << 18
 LEAST_SAMPLE = 64
+MOST_CROWD = 1 << 20
+
+# Pairs that one task returns before it leaves out the last rows of the sample. Copies are in pairs
+# here, so this is more than MOST_NEAR.
+MOST_PAIRS = 1 << 22
+
+
+class NearPairs(NamedTuple):
+    """Pairs of a place in the sample and the id of a different row.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        place, id.
+    counts : ndarray of int64
+        The number of pairs of each place.
+    limit : int
+        The first place whose pairs may be incomplete; the size of the sample if all are complete.
+    """
+
+    frame: DataFrame
+    counts: Int64Array
+    limit: int
+
+    @property
+    def used(self) -> int:
+        """How many rows of the sample are used."""
+        fitting = int(np.searchsorted(np.cumsum(self.counts), MOST_NEAR, side="right"))
+        return max(fitting, min(LEAST_SAMPLE, len(self.counts)))
 
 
 class DrawRate(NamedTuple):
@@ -83,12 +113,8 @@ class Draw:
         sample = DrawRate.of(seed, sample_size, numbers.different)
         among_size = max(OTHER_ROWS, sample_size)
         among = DrawRate.of(seed + 1, among_size, numbers.different)
-        near, sample = self._near(different, sample)
-        chosen = (
-            near.select("id")
-            .union(different.where(among.has()).select("id"))
-            .distinct()
-        )
+        near, sample = self._near(different, sample, numbers)
+        chosen = near.union(different.where(among.has()).select("id")).distinct()
         return self._collected(chosen, sample, among, numbers)
 
     def _different(self, read: int) -> tuple[DataFrame, RowNumbers]:
@@ -109,7 +135,7 @@ class Draw:
         return different, RowNumbers(read, empty, different.count())
 
     def _near(
-        self, different: DataFrame, sample: DrawRate
+        self, different: DataFrame, sample: DrawRate, numbers: RowNumbers
     ) -> tuple[DataFrame, DrawRate]:
         """Return the different rows near to the sample, and the sample that is used."""
         from pyspark.sql import functions as F
@@ -119,22 +145,56 @@ class Draw:
             "hash", sample.hash()
         )
         table = sampled.orderBy("hash", "id").toArrow()
-        kind = self.frame.schema["id"].dataType.simpleString()
         least = float(edges_of(self.plan.threshold)[0])
-        task = NearTask(self.plan, table, least, secrets.randbits(64))
-        pairs = self.persisted(
-            self.frame.mapInArrow(task, f"place long, id {kind}").join(
-                different, "id", "left_semi"
+        limits = NearLimits(MOST_PAIRS, LEAST_SAMPLE, MOST_CROWD)
+        task = NearTask(self.plan, table, least, limits, secrets.randbits(64))
+        pairs = self._pairs(self.frame, different, task)
+        copies = numbers.read - numbers.empty - numbers.different
+        if pairs.used > pairs.limit and copies:
+            # The limit counts copies. Their texts are left out before the join.
+            frame = self.frame.join(different, "id", "left_semi")
+            pairs = self._pairs(frame, different, task)
+        used = pairs.used
+        near = pairs.frame.where(F.col("place") < used).select("id")
+        if used > pairs.limit or (
+            int(pairs.counts[:used].sum()) > MOST_CROWD
+            and near.distinct().count() > MOST_CROWD
+        ):
+            raise OverflowError(
+                f"the least sample, of {used} rows, is near to more than {MOST_CROWD} rows, which "
+                "the driver would collect: use a higher threshold or larger shingles, or check a "
+                "part of the rows"
             )
-        )
-        near_counts = np.zeros(len(table), np.int64)
-        for row in pairs.groupBy("place").count().collect():
-            near_counts[row["place"]] = row["count"]
-        used = _used_rows(near_counts)
         if used < len(table):
             hashes = table.column("hash").to_numpy()
             sample = sample._replace(limit=int(hashes[used]))
-        return pairs.where(F.col("place") < used), sample
+        return near, sample
+
+    def _pairs(
+        self, frame: DataFrame, different: DataFrame, task: NearTask
+    ) -> NearPairs:
+        """Return the pairs of the sample with the different ones of some rows."""
+        from pyspark.sql import functions as F
+
+        kind = self.frame.schema["id"].dataType.simpleString()
+        marked_ids = different.withColumn("is different", F.lit(True))
+        returned = self.persisted(
+            frame.mapInArrow(task, f"place long, id {kind}")
+            .join(marked_ids, "id", "left")
+            .where("id IS NULL OR `is different`")
+            .select("place", "id")
+        )
+        counts = np.zeros(len(task.sample), np.int64)
+        limit = len(counts)
+        figures = returned.groupBy("place").agg(
+            F.count("id").alias("pairs"), F.count("*").alias("rows")
+        )
+        for row in figures.collect():
+            if row["pairs"]:
+                counts[row["place"]] = row["pairs"]
+            if row["pairs"] < row["rows"]:
+                limit = min(limit, row["place"])
+        return NearPairs(returned.where("id IS NOT NULL"), counts, limit)
 
     def _collected(
         self,
@@ -160,12 +220,6 @@ class Draw:
             among.rate,
             numbers,
         )
-
-
-def _used_rows(near_counts: Int64Array) -> int:
-    """Return how many rows of a sample are used, given the rows near to each."""
-    fitting = int(np.searchsorted(np.cumsum(near_counts), MOST_NEAR, side="right"))
-    return max(fitting, min(LEAST_SAMPLE, len(near_counts)))
 
 
 def _rows_where(table: Table, name: str) -> Int64Array:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,6 +65,22 @@ def read_points(reader: PointReader, batch: Batch) -> PointBatch:
         key = batch.column("id")[row].as_py()
         raise ValueError(f"the vector with id {key!r} cannot be used: {bad[row]}")
     return points
+
+
+def points_of_table(reader: PointReader, table: Table) -> Iterator[PointBatch]:
+    """Yield the vectors of the chunks of a table, which may be in a file and are not joined."""
+    for chunk in table.column("text").chunks:
+        yield reader.read(chunk)[0]
+
+
+@contextmanager
+def folder_for(table: Table, spool_bytes: int) -> Iterator[str | None]:
+    """Make a folder for the vectors of a table of more than `spool_bytes`; None for others."""
+    if table.nbytes <= spool_bytes:
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="lshfast-") as folder:
+        yield folder
 
 
 @dataclass(frozen=True)
@@ -288,11 +306,15 @@ class PointGroupTask(EngineTask):
 
     def _findings(self, table: Table, keep: Any) -> Findings:
         reader = PointReader(self.plan.kind, self.plan.measure, self.format)
-        request = Request(
-            keep=keep, format_of=lambda: self.format, buckets=self.buckets
-        )
-        points = reader.read(table.column("text").combine_chunks())[0]
-        return run_points([points], self.plan, Clock(), request).found
+        points = points_of_table(reader, table)
+        with folder_for(table, self.spool_bytes) as folder:
+            request = Request(
+                keep=keep,
+                format_of=lambda: self.format,
+                folder=folder,
+                buckets=self.buckets,
+            )
+            return run_points(points, self.plan, Clock(), request).found
 
 
 @dataclass(frozen=True)
@@ -305,8 +327,11 @@ class PointPairTask(PairTask):
 
     def _found(self, table: Table) -> Iterator[Batch]:
         reader = PointReader(self.plan.kind, self.plan.measure, self.format)
-        points = reader.read(table.column("text").combine_chunks())[0]
-        pairs, compared = pairs_of_part(points, self.plan, self.format, self.buckets)
+        points = points_of_table(reader, table)
+        with folder_for(table, self.spool_bytes) as folder:
+            pairs, compared = pairs_of_part(
+                points, self.plan, self.format, self.buckets, folder
+            )
         ids = table.column("id").combine_chunks()
         yield from self._batches(ids, pairs, copy=False)
         yield self._figures(ids.type, compared)

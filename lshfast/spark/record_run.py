@@ -78,18 +78,14 @@ class RecordFrame(NamedTuple):
     def of(cls, frame: DataFrame, id: str, name: str) -> RecordFrame:
         """Return a checked argument."""
         check_frame(name, frame)
-        is_column = id in frame.columns
-        kind = (
-            frame.schema[id].dataType.simpleString()
-            if is_column
-            else type_of_column(frame, "id", id)
-        )
-        if kind not in ID_TYPES or not is_column:
+        column_name = _name_of_column(frame, id, name)
+        kind = frame.schema[column_name].dataType.simpleString()
+        if kind not in ID_TYPES:
             raise TypeError(
                 f"id: column {id!r} of {name} must be a column of type {', '.join(ID_TYPES)}, "
                 f"not {kind}"
             )
-        return cls(frame, id, name)
+        return cls(frame, column_name, name)
 
     def checked_rows(self) -> int:
         """Return the number of rows; raise ValueError for ids that are null or occur twice."""
@@ -120,6 +116,23 @@ class RecordFrame(NamedTuple):
         return self.frame.select(
             _column(self.id).alias(key), F.struct(*columns).alias(struct)
         )
+
+
+def _name_of_column(frame: DataFrame, id: str, name: str) -> str:
+    """Return the name of the column of ids as a DataFrame has it; Spark may ignore its case.
+
+    A field of a struct, which Spark finds as well, raises ValueError.
+    """
+    if id in frame.columns:
+        return id
+    type_of_column(frame, "id", id)
+    for column_name in frame.columns:
+        if column_name.lower() == id.lower():
+            return column_name
+    raise ValueError(
+        f"id: {id!r} is not the name of a column of {name}, which are {', '.join(frame.columns)}; "
+        "add a field of a struct as a column with DataFrame.withColumn, and give its name"
+    )
 
 
 def _column(name: str) -> Column:

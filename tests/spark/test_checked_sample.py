@@ -6,6 +6,7 @@ import pytest
 
 import lshfast
 import lshfast.spark
+from lshfast.spark import draw
 from tests.spark.answers import corpus
 
 ROWS = 150
@@ -96,6 +97,48 @@ def test_few_different_rows(spark, texts):
         expected.copies,
         expected.empty,
     )
+
+
+@pytest.fixture(scope="module")
+def crowd(spark):
+    """Similar short texts: 199 different ones, and 101 copies."""
+    texts = [
+        f"order {row // 3} of {row % 3 // 2} parts is on its way" for row in range(300)
+    ]
+    frame = spark.createDataFrame(list(enumerate(texts)), "id int, text string")
+    frame = frame.repartition(2).persist()
+    yield frame
+    frame.unpersist()
+
+
+def limit_pairs(monkeypatch, near, crowd, pairs):
+    """Set the limits of the rows near to the sample, of those near to 4 rows, and of a task."""
+    monkeypatch.setattr(draw, "MOST_NEAR", near)
+    monkeypatch.setattr(draw, "LEAST_SAMPLE", 4)
+    monkeypatch.setattr(draw, "MOST_CROWD", crowd)
+    monkeypatch.setattr(draw, "MOST_PAIRS", pairs)
+
+
+@pytest.mark.parametrize("pairs", [800, 1600])
+def test_a_crowd_has_the_figures_of_a_smaller_sample(monkeypatch, crowd, pairs):
+    """The first limit of a task is reached only because it counts copies."""
+    options = {"threshold": 0.5, "size": 1, "sample": 40}
+    limit_pairs(monkeypatch, 1200, 1000, 10**6)
+    expected = lshfast.spark.check(crowd, **options)
+    assert 4 < expected.sampled < 12
+    total = 199 * 198 / 2
+    assert expected.pairs.low <= total <= expected.pairs.high
+    limit_pairs(monkeypatch, 1200, 1000, pairs)
+    assert figures(lshfast.spark.check(crowd, **options)) == figures(expected)
+
+
+@pytest.mark.parametrize("most", [50, 150])
+def test_a_crowd_that_the_driver_would_collect_is_an_error(monkeypatch, crowd, most):
+    """In the first case, each task stops."""
+    limit_pairs(monkeypatch, 100, most, 200)
+    message = f"of 4 rows, is near to more than {most} rows"
+    with pytest.raises(OverflowError, match=message):
+        lshfast.spark.check(crowd, threshold=0.5, size=1, sample=40)
 
 
 @pytest.mark.parametrize(

@@ -204,6 +204,24 @@ def test_ids_of_records_that_cannot_be_used(spark):
         lshfast.spark.dedup_records(frame)
 
 
+def test_the_case_of_the_name_of_the_ids_does_not_matter(spark):
+    rows = [(1, "Ann Lee"), (2, "Ann Lee")]
+    frame = spark.createDataFrame(rows, "`Row Id` int, name string")
+    found = lshfast.spark.dedup_records(frame, id="row ID", scoring="points")
+    assert [tuple(row) for row in found.select("id_a", "id_b").collect()] == [(1, 2)]
+
+
+@pytest.mark.parametrize("name", ["person.id", "`name`"])
+def test_ids_of_records_that_are_no_column(spark, name):
+    frame = spark.sql("select named_struct('id', 1) person, 'a' name")
+    with pytest.raises(
+        ValueError, match=f"^id: '{name}' is not the name of a column of b "
+    ):
+        lshfast.spark.match_records(
+            frame.select("person.id", "name"), frame, id=("id", name)
+        )
+
+
 def test_a_rule_of_a_column_that_is_called_id(spark):
     """The ids are in another column; its name has a backtick and a dot, as that of a field has."""
     first, second = people(60)

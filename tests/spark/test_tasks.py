@@ -2,6 +2,7 @@
 
 import itertools
 import tempfile
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,9 +11,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lshfast import MinHasher, shingle
-from lshfast._engine.plan import make_plan
+from lshfast._engine.plan import make_plan, plan_for
+from lshfast._items.buckets import plan_buckets
+from lshfast.index.neighbors.points import PointFormat
 from lshfast.join import all_pairs
-from lshfast.spark.point_tasks import NearCodesTask
+from lshfast.quality import near_pairs as quality_near_pairs
+from lshfast.spark.check_tasks import NearLimits, NearTask
+from lshfast.spark.point_tasks import NearCodesTask, PointGroupTask, PointPairTask
 from lshfast.spark.tasks import (
     ChainTask,
     EngineTask,
@@ -269,3 +274,101 @@ def test_pairs_of_each_set_come_in_batches(monkeypatch, size, held, most):
     for row in rows:
         if row["id_j"] is not None:
             assert row["copy"] == (tokens[row["id_i"]] == tokens[row["id_j"]])
+
+
+CROWD = [
+    f"order {row} of {row % 7} parts is on its way to you now" for row in range(300)
+]
+SAMPLE = pa.table({"text": CROWD[::10]})
+
+
+def near_pairs(limits, texts, size, check):
+    """Return the pairs of a task and the place from which on they are incomplete."""
+    table = pa.table({"id": range(len(texts)), "text": texts})
+    plan = make_plan(threshold=0.5, size=1)
+    task = NearTask(plan, SAMPLE, 0.5, limits, check)
+    rows = collected(task, table, size)
+    pairs = list(
+        zip(*(rows.column(name).to_pylist() for name in rows.column_names), strict=True)
+    )
+    found = sorted(pair for pair in pairs if pair[1] is not None)
+    limit, *_ = [place for place, id in pairs if id is None] or [len(SAMPLE)]
+    return found, limit
+
+
+@pytest.mark.parametrize("size", [1, 40, 300])
+@pytest.mark.parametrize("pairs_of_part", [1, 1 << 21])
+def test_a_task_with_a_crowd_returns_the_pairs_of_the_first_rows_of_the_sample(
+    monkeypatch, size, pairs_of_part
+):
+    monkeypatch.setattr(quality_near_pairs, "PAIRS_OF_PART", pairs_of_part)
+    every_pair, limit = near_pairs(NearLimits(10**6, 4, 10**6), CROWD, 300, size)
+    assert len(every_pair) == len(SAMPLE) * len(CROWD)
+    assert limit == len(SAMPLE)
+    some_pairs, limit = near_pairs(NearLimits(2000, 4, 10**6), CROWD, size, size + 1000)
+    assert limit == 6
+    first_pairs = [pair for pair in every_pair if pair[0] < limit]
+    assert [pair for pair in some_pairs if pair[0] < limit] == first_pairs
+    some_pairs, limit = near_pairs(NearLimits(2000, 4, 100), CROWD, size, size + 2000)
+    assert limit == 0
+    if size < 300:
+        assert len(some_pairs) < 180 * len(SAMPLE)
+
+
+def plan_of_vectors(n):
+    """Return the plan of a run over n vectors of 8 coordinates, and the options of its tasks."""
+    plan = plan_for("vector", {"threshold": 0.9, "exact": None, "threads": 1})
+    format = PointFormat("angle", 8, "float32", None)
+    buckets = plan_buckets(format, plan, n, np.linspace(0.5, 1.5, 100))
+    return replace(plan, bands=buckets.bands), {"format": format, "buckets": buckets}
+
+
+def test_a_set_of_vectors_on_the_disk_has_the_pairs_of_one_in_memory():
+    vectors = np.random.default_rng(1).normal(size=(200, 8)).astype(np.float32)
+    vectors[100:] = vectors[:100] + np.float32(0.01)
+    table = pa.table(
+        {
+            "label": np.zeros(200, np.int64),
+            "id": range(200),
+            "text": pa.array(vectors.tolist(), pa.list_(pa.float32())),
+        }
+    )
+    plan, options = plan_of_vectors(200)
+    results = []
+    for spool_bytes in (1 << 20, 0):
+        pairs_task = PointPairTask(plan, **options, spool_bytes=spool_bytes)
+        group_task = PointGroupTask(plan, "first", **options, spool_bytes=spool_bytes)
+        results.append(
+            [collected(task, table, 30) for task in (pairs_task, group_task)]
+        )
+    assert results[0] == results[1]
+    assert results[0][0].num_rows > 100
+
+
+def test_the_vectors_of_a_set_may_have_more_coordinates_than_offsets_of_32_bits():
+    """Most coordinates are those of a null, which nothing reads."""
+    coordinates = np.zeros(1 << 28, np.float32)
+    coordinates[-8:] = 1
+    offsets = np.array([0, (1 << 28) - 8, 1 << 28], np.int32)
+    vectors = pa.Array.from_buffers(
+        pa.list_(pa.float32()),
+        2,
+        [pa.py_buffer(b"\x02"), pa.py_buffer(offsets)],
+        children=[pa.array(coordinates)],
+    )
+    batches_of_set = [
+        pa.RecordBatch.from_pydict(
+            {
+                "label": pa.array([0, 0]),
+                "id": pa.array([first, first + 1]),
+                "text": vectors,
+            }
+        )
+        for first in range(0, 18, 2)
+    ]
+    plan, options = plan_of_vectors(18)
+    task = PointGroupTask(plan, "first", **options, spool_bytes=1 << 40)
+    rows = pa.Table.from_batches(list(task(iter(batches_of_set))))
+    assert rows.column("id").to_pylist() == [None, *range(3, 18, 2)]
+    task = PointPairTask(plan, **options, spool_bytes=1 << 40)
+    assert sum(batch.num_rows for batch in task(iter(batches_of_set))) == 9
