@@ -31,7 +31,7 @@ PAIRS_AT_ONCE = 1 << 13
 # of 1 / FINE.
 FINE = 4096
 
-# Pairs of a part of the rows, about 100 bytes each, if each row is similar to the whole sample; and
+# Pairs of a part of the rows, about 160 bytes each, if each row is similar to the whole sample; and
 # the least rows of a part.
 PAIRS_OF_PART = 1 << 21
 LEAST_ROWS = 64
@@ -194,6 +194,13 @@ class SampleJoin:
             stop = int(possible[part.stop - 1]) + 1
             part_queries = TokenSets(queries.offsets[first : stop + 1], queries.tokens)
             yield self._matches(rows[first:stop], part_queries, possible[part] - first)
+
+    def keep_first(self, size: int) -> None:
+        """Leave out all but the first rows of the sample, in further parts as well."""
+        tokens = self._segment.collection.sets
+        first_tokens = TokenSets(tokens.offsets[: size + 1], tokens.tokens)
+        self._segment = PrefixSegment.of(first_tokens, self._rule, 1)
+        self._sample = self._sample[:size]
 
     def _matches(
         self, rows: Int64Array, queries: TokenSets, possible: Int64Array

@@ -7,6 +7,7 @@ of the first rows of the sample only, so the number of its pairs has a limit.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -126,6 +127,7 @@ class NearTask(WorkerTask):
         if not len(self.sample):
             return
         sampled_rows, join = prepared_once(self.check, self._join)
+        join = copy(join)  # of which this task may keep the first rows only
         # A row of a batch is none of the numbers of the sample, which the join leaves out.
         first = len(self.sample)
         used = UsedPlaces(first, self.limits)
@@ -135,9 +137,6 @@ class NearTask(WorkerTask):
             for rows in pieces(texts.lengths, PIECE_BYTES):
                 if not used.limit:
                     break
-                if 2 * used.limit <= joined:
-                    joined = used.limit
-                    join = self._join_of(sampled_rows, joined)
                 column = ShingledTexts(texts.take(rows), self.plan.shingles)
                 numbers = int64_range(first, first + len(column))
                 tokens = column.tokens(sampled_rows.key.tokens)
@@ -148,6 +147,9 @@ class NearTask(WorkerTask):
                     place = place[is_used]
                     row = row[is_used]
                     used.add(place, row)
+                    if 0 < 2 * used.limit <= joined:
+                        joined = used.limit
+                        join.keep_first(joined)
                     ids = batch.column("id").take(pa.array(row - first + rows.start))
                     yield pa.RecordBatch.from_pydict(
                         {"place": pa.array(place), "id": ids}
@@ -162,8 +164,4 @@ class NearTask(WorkerTask):
         """Return the sample and its join."""
         texts = Texts(self.sample.column("text"))
         rows = KeyedRows(ShingledTexts(texts, self.plan.shingles), RunKey.draw())
-        return rows, self._join_of(rows, len(texts))
-
-    def _join_of(self, rows: KeyedRows, size: int) -> SampleJoin:
-        """Return the join of the first rows of the sample."""
-        return SampleJoin(rows, int64_range(size), self.least, 1)
+        return rows, SampleJoin(rows, int64_range(len(texts)), self.least, 1)

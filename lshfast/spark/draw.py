@@ -35,7 +35,7 @@ MOST_CROWD = 1 << 20
 
 # Pairs that one task returns before it leaves out the last rows of the sample. Copies are in pairs
 # here, so this is more than MOST_NEAR.
-MOST_PAIRS = 1 << 22
+MOST_PAIRS = 1 << 21
 
 
 class NearPairs(NamedTuple):
