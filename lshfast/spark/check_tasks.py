@@ -26,6 +26,7 @@ from lshfast.quality.near_pairs import SampleJoin
 from lshfast.shingling import PIECE_BYTES
 from lshfast.spark.tasks import Batch, Table, naming_text, signed
 from lshfast.spark.workers import WorkerTask, prepared_once
+from lshfast.tokens import TokenSets
 
 
 @dataclass(frozen=True)
@@ -80,31 +81,49 @@ class NearLimits(NamedTuple):
     rows: int
 
 
-class UsedPlaces:
-    """The first places of a sample whose pairs a task returns.
+class FirstPlaces:
+    """The join of the first rows of a sample, of which more pairs leave fewer.
 
     Attributes
     ----------
     limit : int
-        The number of these places.
+        The number of these rows.
     """
 
-    def __init__(self, size: int, limits: NearLimits) -> None:
+    def __init__(self, join: SampleJoin, size: int, limits: NearLimits) -> None:
+        self._join = copy(join)  # other tasks begin with all rows
+        self._joined = size
         self._limits = limits
-        self._first_places = min(limits.places, size)
+        self._least = min(limits.places, size)
         self._pairs = np.zeros(size, np.int64)
         self._rows = 0
         self.limit = size
 
-    def add(self, place: Int64Array, row: Int64Array) -> None:
-        """Count pairs of rows that have no other pairs."""
+    def near(
+        self, rows: Int64Array, tokens: TokenSets
+    ) -> Iterator[tuple[Int64Array, Int64Array]]:
+        """Yield the pairs with some rows: places, rows."""
+        for place, row, _ in self._join.near_in_parts(rows, tokens):
+            is_used = place < self.limit
+            place = place[is_used]
+            row = row[is_used]
+            self._count(place, row)
+            yield place, row
+            if not self.limit:
+                return
+
+    def _count(self, place: Int64Array, row: Int64Array) -> None:
+        """Count all pairs of some rows, and lower the limit if there are too many."""
         self._pairs += np.bincount(place, minlength=len(self._pairs))
-        self._rows += len(np.unique(row[place < self._first_places]))
+        self._rows += len(np.unique(row[place < self._least]))
         sums = np.cumsum(self._pairs)
         fitting = int(np.searchsorted(sums, self._limits.pairs, side="right"))
-        self.limit = min(self.limit, max(fitting, self._first_places))
+        self.limit = min(self.limit, max(fitting, self._least))
         if self._rows > self._limits.rows:
             self.limit = 0
+        elif 2 * self.limit <= self._joined:
+            self._joined = self.limit
+            self._join.keep_first(self._joined)
 
 
 @dataclass(frozen=True)
@@ -127,37 +146,26 @@ class NearTask(WorkerTask):
         if not len(self.sample):
             return
         sampled_rows, join = prepared_once(self.check, self._join)
-        join = copy(join)  # of which this task may keep the first rows only
-        # A row of a batch is none of the numbers of the sample, which the join leaves out.
-        first = len(self.sample)
-        used = UsedPlaces(first, self.limits)
-        joined = first
+        size = len(self.sample)
+        places = FirstPlaces(join, size, self.limits)
         for batch in batches:
             texts = Texts(batch.column("text"))
             for rows in pieces(texts.lengths, PIECE_BYTES):
-                if not used.limit:
+                if not places.limit:
                     break
                 column = ShingledTexts(texts.take(rows), self.plan.shingles)
-                numbers = int64_range(first, first + len(column))
+                # None of these is a row of the sample, which the join would leave out.
+                numbers = int64_range(size, size + len(column))
                 tokens = column.tokens(sampled_rows.key.tokens)
-                for place, row, _ in join.near_in_parts(numbers, tokens):
-                    if not used.limit:
-                        break
-                    is_used = place < used.limit
-                    place = place[is_used]
-                    row = row[is_used]
-                    used.add(place, row)
-                    if 0 < 2 * used.limit <= joined:
-                        joined = used.limit
-                        join.keep_first(joined)
-                    ids = batch.column("id").take(pa.array(row - first + rows.start))
+                for place, row in places.near(numbers, tokens):
+                    ids = batch.column("id").take(pa.array(row - size + rows.start))
                     yield pa.RecordBatch.from_pydict(
                         {"place": pa.array(place), "id": ids}
                     )
-        if used.limit < first:
+        if places.limit < size:
             no_id = pa.nulls(1, batch.column("id").type)
             yield pa.RecordBatch.from_pydict(
-                {"place": pa.array([used.limit]), "id": no_id}
+                {"place": pa.array([places.limit]), "id": no_id}
             )
 
     def _join(self) -> tuple[KeyedRows, SampleJoin]:
