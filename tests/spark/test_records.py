@@ -215,7 +215,7 @@ def test_the_case_of_the_name_of_the_ids_does_not_matter(spark):
 def test_ids_of_records_that_are_no_column(spark, name):
     frame = spark.sql("select named_struct('id', 1) person, 'a' name")
     with pytest.raises(
-        ValueError, match=f"^id: '{name}' is not the name of a column of b "
+        ValueError, match=f"^id: '{name}' is not the name of a column of b,"
     ):
         lshfast.spark.match_records(
             frame.select("person.id", "name"), frame, id=("id", name)
