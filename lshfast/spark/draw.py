@@ -38,7 +38,7 @@ MOST_CROWD = 1 << 20
 MOST_PAIRS = 1 << 21
 
 
-class NearPairs(NamedTuple):
+class PairsOfSample(NamedTuple):
     """Pairs of a place in the sample and the id of a different row.
 
     Attributes
@@ -172,7 +172,7 @@ class Draw:
 
     def _pairs(
         self, frame: DataFrame, different: DataFrame, task: NearTask
-    ) -> NearPairs:
+    ) -> PairsOfSample:
         """Return the pairs of the sample with the different ones of some rows."""
         from pyspark.sql import functions as F
 
@@ -194,7 +194,7 @@ class Draw:
                 counts[row["place"]] = row["pairs"]
             if row["pairs"] < row["rows"]:
                 limit = min(limit, row["place"])
-        return NearPairs(returned.where("id IS NOT NULL"), counts, limit)
+        return PairsOfSample(returned.where("id IS NOT NULL"), counts, limit)
 
     def _collected(
         self,
