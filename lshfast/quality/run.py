@@ -117,7 +117,7 @@ class DrawnRows:
 
 
 def _uniform_sample(rows: Int64Array, rate: float, n: int) -> RowSample:
-    return RowSample(rows, np.full(n, rate), 1 / (2 * rate), rate == 1)
+    return RowSample(rows, np.full(n, rate, np.float64), 1 / (2 * rate), rate == 1)
 
 
 class _Choice(NamedTuple):

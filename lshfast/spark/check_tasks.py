@@ -116,7 +116,7 @@ class FirstPlaces:
         """Count all pairs of some rows, and lower the limit if there are too many."""
         self._pairs += np.bincount(place, minlength=len(self._pairs))
         self._rows += len(np.unique(row[place < self._least]))
-        sums = np.cumsum(self._pairs)
+        sums = np.cumsum(self._pairs, dtype=np.int64)
         fitting = int(np.searchsorted(sums, self._limits.pairs, side="right"))
         self.limit = min(self.limit, max(fitting, self._least))
         if self._rows > self._limits.rows:

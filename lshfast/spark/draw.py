@@ -58,7 +58,11 @@ class PairsOfSample(NamedTuple):
     @property
     def used(self) -> int:
         """How many rows of the sample are used."""
-        fitting = int(np.searchsorted(np.cumsum(self.counts), MOST_NEAR, side="right"))
+        fitting = int(
+            np.searchsorted(
+                np.cumsum(self.counts, dtype=np.int64), MOST_NEAR, side="right"
+            )
+        )
         return max(fitting, min(LEAST_SAMPLE, len(self.counts)))
 
 

@@ -117,7 +117,9 @@ class MarkTask(WorkerTask):
                 "high": pa.array(signed(marks[:, 1])),
                 "length": pa.array(lengths, pa.int64()),
                 "width": pa.array(
-                    np.full(len(points), width), pa.int64(), mask=points.missing
+                    np.full(len(points), width, np.int64),
+                    pa.int64(),
+                    mask=points.missing,
                 ),
             }
             yield pa.RecordBatch.from_pydict(columns)

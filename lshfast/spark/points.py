@@ -154,7 +154,7 @@ class VectorRun(Run):
         }
         parts = np.array(sorted(sizes), np.int64)
         counts = np.array([sizes[number] for number in parts.tolist()], np.int64)
-        starts = np.cumsum(counts) - counts
+        starts = np.cumsum(counts, dtype=np.int64) - counts
         of_place = np.searchsorted(starts, places, "right") - 1
         numbers = (parts[of_place] << PARTITION_BITS) + places - starts[of_place]
         wanted = self._session.createDataFrame(

@@ -322,5 +322,5 @@ def _extended(weights: FieldWeights, comparer: FieldComparer | None) -> FieldWei
         return weights
     new = len(comparer.coded.values) - len(weights.value_bits)
     rarest = max(weights.value_bits, default=weights.bits[EXACT_LEVEL])
-    value_bits = np.concatenate([weights.value_bits, np.full(new, rarest)])
+    value_bits = np.concatenate([weights.value_bits, np.full(new, rarest, np.float64)])
     return replace(weights, value_bits=value_bits)

@@ -327,7 +327,9 @@ class _RecordRun:
         )
         places = (i * max(1, len(names[1])) + j).astype(np.uint64)
         order = np.argsort(places)
-        rows = [RecordTable({"row": np.arange(len(side))}) for side in names]
+        rows = [
+            RecordTable({"row": np.arange(len(side), dtype=np.int64)}) for side in names
+        ]
         scorers = model.scorers
         if self._is_single:  # groups need the scores of further pairs
             columns = self._columns_of(names[0], model)

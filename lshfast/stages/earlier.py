@@ -98,7 +98,8 @@ def divide_earlier(
             raise file.fault("it has rows that are not there")
         keys, similarity = _keys_and_similarity(plan, file, arrays, len(rows))
     codes = codes_of_rows(plan, shard, rows)
-    tasks = np.array([checksum(str(key).encode()) % plan.tasks for key in keys])
+    checksums = [checksum(str(key).encode()) for key in keys]
+    tasks = np.array([number % plan.tasks for number in checksums], np.int64)
     for task in range(plan.tasks):
         places = np.flatnonzero(tasks == task)
         writer.add(

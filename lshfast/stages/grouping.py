@@ -81,7 +81,7 @@ def group(plan: StagePlan, task: int) -> None:
             "rows": int(first_row[-1]),
             "first_row": first_row.tolist(),
             "lines_before": lines_before_shards(plan, lines_of_last_files[:-1]),
-            "first_of_files": [0, *np.cumsum(of_files).tolist()],
+            "first_of_files": [0, *np.cumsum(of_files, dtype=np.int64).tolist()],
             "ids": id_type,
             "bounds": _bounds(division.numbers.costs(), plan.tasks),
             "part_memory": division.memory,

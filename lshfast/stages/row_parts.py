@@ -219,7 +219,9 @@ def _add_components(
         begins_component = run_begins(labels)[len(last_record) :]
         chosen_of_texts = records[begins_text, ROW]
         chosen_of_texts[: len(last_chosen)] = last_chosen
-        chosen = chosen_of_texts[np.cumsum(begins_text) - 1][len(last_record) :]
+        chosen = chosen_of_texts[np.cumsum(begins_text, dtype=np.int64) - 1][
+            len(last_record) :
+        ]
         rows.add(
             piece[:, ROW],
             chosen * np.uint64(2) + begins_component,

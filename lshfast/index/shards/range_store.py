@@ -37,7 +37,13 @@ from lshfast.index.stores.file_sections import (
 from lshfast.index.stores.memory import LockedStore
 from lshfast.index.stores.segment import Segment
 from lshfast.index.stores.segments import Segments, joined_segments
-from lshfast.index.stores.values import CodesRequest, Found, Neighbors, SearchRequest
+from lshfast.index.stores.values import (
+    CodesRequest,
+    Found,
+    Neighbors,
+    Parameters,
+    SearchRequest,
+)
 
 CACHE_BYTES = 1 << 28
 
@@ -124,7 +130,7 @@ class RangeStore(LockedStore):
         self._record: FolderRecord | None = None
         self._files = self._opened_files()
         directories = [self._directory(number) for number in range(len(self._files))]
-        self.parameters = check_parameters(
+        self.parameters: Parameters | None = check_parameters(
             [
                 (file.name, directory.parameters)
                 for file, directory in zip(self._files, directories, strict=True)

@@ -290,14 +290,14 @@ class RangeTables:
             places = self._first_entries[tables[waiting]] + firsts
             windows = self._values("tables", places, width)
             is_before = (
-                firsts[:, np.newaxis] + np.arange(width)
+                firsts[:, np.newaxis] + np.arange(width, dtype=np.int64)
                 < (positions[waiting, np.newaxis])
             )
             is_end = (windows >> _HALF) >= wide_tags[waiting, np.newaxis]
             is_end &= ~is_before
             ends = is_end.argmax(axis=1)
             is_found = is_end.any(axis=1)
-            stopped = windows[np.arange(len(waiting)), ends]
+            stopped = windows[np.arange(len(waiting), dtype=np.int64), ends]
             is_equal = is_found & (stopped >> _HALF == wide_tags[waiting])
             entries[waiting[is_equal]] = stopped[is_equal]
             positions[waiting] = firsts + width
@@ -328,7 +328,7 @@ class RangeTables:
         width = min(POOL_SLOTS, words)
         window_starts = np.minimum(starts, words - width)
         windows = self._values("pool", window_starts, width)
-        numbers = window_starts[:, np.newaxis] + np.arange(width)
+        numbers = window_starts[:, np.newaxis] + np.arange(width, dtype=np.int64)
         is_slot = (numbers >= starts[:, np.newaxis]) & (numbers < ends[:, np.newaxis])
         is_slot &= windows != _NO_ROW
         rows: Int64Array = windows[is_slot].astype(np.int64)

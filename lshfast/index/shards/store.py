@@ -66,7 +66,7 @@ class ShardSegments(Segments):
         where = np.full(len(keys), -1, np.int64)
         rows = np.full(len(keys), -1, np.int64)
         lengths = [0, *(len(shard.all) for shard in self.shards)]
-        first_segments = np.cumsum(lengths)
+        first_segments = np.cumsum(lengths, dtype=np.int64)
         for number, places in places_by_shard(keys, len(self.shards)):
             segment, row = find_in(self.shards[number].all, take(keys, places))
             where[places] = np.where(segment < 0, -1, segment + first_segments[number])
@@ -201,7 +201,7 @@ class ShardStore(LockedStore):
         self._stores = self._opened(verify)
         self.shards = len(self._stores)
         try:
-            self.parameters = check_parameters(
+            self.parameters: Parameters | None = check_parameters(
                 [(store.path, store.segments.bound) for store in self._stores]
             )
             self._gather_segments()
