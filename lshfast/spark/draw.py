@@ -58,11 +58,8 @@ class PairsOfSample(NamedTuple):
     @property
     def used(self) -> int:
         """How many rows of the sample are used."""
-        fitting = int(
-            np.searchsorted(
-                np.cumsum(self.counts, dtype=np.int64), MOST_NEAR, side="right"
-            )
-        )
+        sums = np.cumsum(self.counts, dtype=np.int64)
+        fitting = int(np.searchsorted(sums, MOST_NEAR, side="right"))
         return max(fitting, min(LEAST_SAMPLE, len(self.counts)))
 
 
