@@ -90,6 +90,7 @@ def plan_of_links(folder, rows, links, copies):
             writer.figures = {
                 "rows": of_shard,
                 "rows_of_files": [of_shard],
+                "lines_of_last_file": 0,
                 "orders": None,
                 "elements": None,
                 "ids": None,
