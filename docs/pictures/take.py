@@ -26,9 +26,9 @@ WIDTH = 1200
 
 # What is shown of a page: a file that its commands write, and parts of it, each from a heading (None: the top).
 SHOWN = {
-    "training-data": ("report.html", [(None, 640), ("The least similar", 560)]),
+    "training-data": ("report.html", [(None, 800)]),
     "customers": ("links.html", [(None, 720), ("Scores and the threshold", 420)]),
-    "search": ("pairs.html", [(None, 170), ("The least similar", 560)]),
+    "search": ("pairs.html", [(None, 800)]),
     "genomes": ("genomes.html", [(None, 560), ("The groups", 540)]),
     "images": ("gallery.html", [(None, 940)]),
     "reuse": ("passages.html", [(None, 820), ("Texts with the most", 560)]),

@@ -29,11 +29,15 @@ class Shown:
         """Return the title, the lines of the table, and a sentence below it or ""."""
         raise NotImplementedError
 
+    def _sentences(self) -> list[str]:
+        """Return what a notebook shows first, as a page of the result does."""
+        return []
+
     def __repr__(self) -> str:
         return as_text(*self._shown())
 
     def _repr_html_(self) -> str:
-        return as_html(*self._shown())
+        return paragraphs(self._sentences()) + as_html(*self._shown())
 
 
 def as_text(title: str, figures: Iterable[Figure], advice: str) -> str:
@@ -57,6 +61,11 @@ def as_html(title: str, figures: Iterable[Figure], advice: str) -> str:
     )
     shown = f"<p>{escape(advice)}</p>" if advice else ""
     return f"<p><b>{escape(title)}</b></p><table>{rows}</table>{shown}"
+
+
+def paragraphs(sentences: Iterable[str]) -> str:
+    """Return sentences as paragraphs of HTML."""
+    return "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:

@@ -94,6 +94,7 @@ def page_of(
     return render(
         "genomes.html",
         title=title,
+        sentences=_sentences(len(names), len(similar), len(paired), groups, least),
         cards=[(name, f"{value:,}") for name, value in cards],
         measure=NAMES[least.column],
         histogram=_histogram(values, low, least) if len(similar) else None,
@@ -125,6 +126,25 @@ def page_of(
         account=[*account],
         command=command,
     )
+
+
+def _sentences(
+    genomes: int, pairs: int, paired: int, groups: Sequence[Int64Array], least: Least
+) -> list[str]:
+    """Return how many genomes are similar, and the groups that they are in."""
+    bound = f"{NAMES[least.column]} of at least {least.value:g}"
+    if not pairs:
+        return [f"None of the {counted(genomes, 'genome')} is in a pair with {bound}."]
+    sentences = [
+        f"{paired:,} of {counted(genomes, 'genome')} are in a pair with {bound}: "
+        f"{counted(pairs, 'pair')}."
+    ]
+    if groups:
+        sentences.append(
+            f"The pairs connect them into {counted(len(groups), 'group')}, of which the largest "
+            f"has {counted(len(groups[0]), 'genome')}."
+        )
+    return sentences
 
 
 def _labels(n: int, similar: RecordArray) -> Int64Array:

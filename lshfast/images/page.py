@@ -140,6 +140,7 @@ def gallery(
         "gallery.html",
         styles=("gallery.css",),
         title=title,
+        sentences=_sentences(result, len(sorted_groups), len(rows)),
         cards=[
             ("images", f"{len(result):,}"),
             ("kept", f"{len(result) - removed:,}"),
@@ -159,6 +160,27 @@ def gallery(
         account=[*account],
         command=command,
     )
+
+
+def _sentences(result: ImageDedup, groups: int, blank: int) -> list[str]:
+    """Return how many images look like a kept one, and how many were not compared."""
+    images = counted(len(result), "image")
+    copies = int(np.count_nonzero(~result.keep))
+    bits = hash_type(result.hashes.hash).bits
+    looks = "looks" if copies == 1 else "look"
+    sentences = [f"No image of the {images} looks like another one."]
+    if copies:
+        sentences = [
+            f"{copies:,} of {images} {looks} like an image that is kept, in "
+            f"{counted(groups, 'group')}. Their hashes differ in at most {result.radius} of "
+            f"{bits} bits."
+        ]
+    if blank:
+        was = "was" if blank == 1 else "were"
+        sentences.append(
+            f"{counted(blank, 'image')} {was} not compared, for lack of content."
+        )
+    return sentences
 
 
 def _group(result: ImageDedup, rows: Int64Array) -> ShownGroup:

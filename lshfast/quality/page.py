@@ -5,8 +5,10 @@ from __future__ import annotations
 from math import isnan
 from typing import Any, NamedTuple
 
+from lshfast._common.display import counted
+from lshfast._io.pages.drawing import Drawing, Panel
 from lshfast._io.pages.page import render
-from lshfast._io.pages.svg import Bin, histogram
+from lshfast._io.pages.svg import HEIGHT, Bin, histogram
 from lshfast.quality.intervals import Estimate
 
 
@@ -32,6 +34,7 @@ def page_of(result: Any, *, title: str, command: str = "", texts: bool = True) -
     return render(
         "check.html",
         title=title,
+        sentences=sentences(result),
         result=result,
         recall=_share(result.recall),
         row_recall=_share(result.row_recall),
@@ -62,6 +65,43 @@ def page_of(result: Any, *, title: str, command: str = "", texts: bool = True) -
         command=command,
         texts=texts,
     )
+
+
+def sentences(result: Any) -> list[str]:
+    """Return what the check of texts or sets has found, as the page and a notebook begin."""
+    bound = f"similar by at least {result.threshold:g}"
+    if not result.pairs.value:
+        return [f"No two of the {result.read:,} rows were seen that are {bound}."]
+    about = "" if result.complete else "about "
+    near_rows = f"{result.near_rows.value:,.0f} of {counted(result.read, 'row')}"
+    rows = f"{about.capitalize()}{near_rows} are {bound} to another one"
+    pairs = f"there are {about}{_in_words(_count(result.pairs))} such pairs"
+    recall = _percent(result.recall)
+    finds = f"The run finds {about}{_in_words(recall)} of these pairs"
+    return [f"{rows}; {pairs}.", f"{finds}; it promises {result.promised:.1%}."]
+
+
+def drawing_of(result: Any) -> Drawing:
+    """Return the drawing of a check that a notebook shows."""
+    return Drawing([Panel("Pairs by similarity", _histogram(result), HEIGHT)])
+
+
+def _in_words(estimate: ShownEstimate) -> str:
+    """Return an estimate with its interval in parentheses, if it has one."""
+    return (
+        f"{estimate.value} ({estimate.interval})"
+        if estimate.interval
+        else estimate.value
+    )
+
+
+def _percent(estimate: Estimate) -> ShownEstimate:
+    interval = (
+        ""
+        if estimate.low == estimate.high
+        else f"{estimate.low:.1%} to {estimate.high:.1%}"
+    )
+    return ShownEstimate(f"{estimate.value:.1%}", interval)
 
 
 def _histogram(result: Any) -> Any:

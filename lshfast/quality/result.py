@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import isnan
 from typing import Any
 
-from lshfast._common.display import Figure, figure
+from lshfast._common.display import Figure, as_html, figure, paragraphs
 from lshfast._common.visible import one_line, visible
 from lshfast._engine.account.display import empty_note
 from lshfast._io.pages.page import check_page, write_page
@@ -20,7 +20,7 @@ from lshfast.quality.checked_rows import (
     share_range,
 )
 from lshfast.quality.intervals import Estimate
-from lshfast.quality.page import page_of
+from lshfast.quality.page import drawing_of, page_of, sentences
 
 # Characters of the longest bar of a histogram.
 BAR = 20
@@ -201,6 +201,12 @@ class CheckResult(CheckedRows):
 
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of a table."""
+        yield from self._estimates()
+        yield from self._bars()
+        yield from self._pairs_to_see()
+
+    def _estimates(self) -> Iterator[Figure]:
+        """Yield the lines of what the run, and other parameters, find."""
         yield from self.rows_figures(empty_note(self.empty), "all rows")
         yield figure(
             "pairs",
@@ -244,7 +250,9 @@ class CheckResult(CheckedRows):
         yield figure("precision", f"{self.precision:g}", self._unverified())
         for other in self.alternatives:
             yield figure(*self._line(other))
-        yield from self._bars()
+
+    def _pairs_to_see(self) -> Iterator[Figure]:
+        """Yield the lines of a valley of the similarities, and of examples."""
         if self.suggested_threshold is not None:
             yield figure(
                 "valley",
@@ -262,6 +270,20 @@ class CheckResult(CheckedRows):
             yield figure("example", f"{example.similarity:.4f}", share, names)
             yield figure("", "", f"- {example.left}")
             yield figure("", "", f"+ {example.right}")
+
+    def _sentences(self) -> list[str]:
+        return sentences(self)
+
+    def _repr_html_(self) -> str:
+        """Return the figures for a notebook, with a picture of the similarities."""
+        try:
+            picture = drawing_of(self)._repr_svg_()
+        except ImportError:  # without the packages of pages
+            return super()._repr_html_()
+        title, _, advice = self._shown()
+        figures = [*self._estimates(), *self._pairs_to_see(), *self.input_figures()]
+        table = as_html(title, figures, advice)
+        return paragraphs(self._sentences()) + picture + table
 
     def _unverified(self) -> str:
         candidates = f"{self.candidates:.2f} candidates a row"

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from lshfast._common.display import Figure
+from lshfast._common.display import Figure, counted
 from lshfast._common.rows import int64_range
 from lshfast._common.types import Float64Array, Int64Array
 from lshfast._io.pages.page import render, short
@@ -107,6 +107,7 @@ def page_of(
     return render(
         "mirrors.html",
         title=title,
+        sentences=_sentences(mirrors, removed, threshold),
         cards=[
             ("URLs", f"{mirrors.urls:,}"),
             ("hosts", f"{len(mirrors.hosts):,}"),
@@ -123,6 +124,27 @@ def page_of(
         account=[*account],
         command=command,
     )
+
+
+def _sentences(
+    mirrors: FoundMirrors, removed: Int64Array, threshold: float | None
+) -> list[str]:
+    """Return how many hosts mirror another one, and how similar these are to it."""
+    hosts = counted(len(mirrors.hosts), "host")
+    if not len(removed):
+        return [f"None of the {hosts} mirrors another one."]
+    verb = "mirrors" if len(removed) == 1 else "mirror"
+    kept = len(np.unique(mirrors.keeper[removed]))
+    sentences = [
+        f"{len(removed):,} of {hosts} {verb} another one: {counted(kept, 'host')} with mirrors "
+        "are kept."
+    ]
+    if threshold is not None:
+        sentences.append(
+            f"The paths of each mirror are similar by at least {threshold:g} to those of the host "
+            "that is kept in its place."
+        )
+    return sentences
 
 
 def paths_of_hosts(

@@ -1,5 +1,6 @@
 """What the page of a run shows: its counts are those of the result, and its rows those that matter."""
 
+import re
 from collections import Counter
 
 import numpy as np
@@ -147,3 +148,50 @@ def test_an_existing_page_is_kept(result, tmp_path):
     assert path.read_text() == "mine"
     result.to_html(path, overwrite=True)
     assert path.read_text().startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.parametrize(
+    ("options", "promise"),
+    [
+        ({}, "Each has a similarity of at least 0.7 to"),
+        ({"verify": "signature"}, "By an estimate, each has a similarity of at least"),
+        ({"verify": "none"}, "Similarities were not compared with the threshold."),
+        ({"groups": "components"}, "A chain of rows that are similar by at least 0.7"),
+        ({"measure": "containment"}, "Each is contained in the row that is kept"),
+    ],
+)
+def test_a_page_and_a_notebook_begin_with_the_same_sentences(
+    tmp_path, options, promise
+):
+    result = lshfast.dedup(TEXTS, threshold=0.7, size=2, **options)
+    result.to_html(tmp_path / "page.html", TEXTS)
+    page = (tmp_path / "page.html").read_text()
+    lead = re.findall(r'<p class="lead">(.*?)</p>', page)
+    count = "10 of 14 rows were removed: 2 exact copies and 8 near-duplicates. "
+    assert lead[0].startswith(count + promise)
+    assert result._repr_html_().startswith(f"<p>{lead[0]}</p>")
+
+
+def test_a_page_says_how_many_rows_are_near_the_threshold(tmp_path):
+    words = [f"w{number}" for number in range(40)]
+    changed = [*words[:-1], "other"]
+    texts = [" ".join(words), " ".join([*words, "more"]), " ".join(changed)]
+    result = lshfast.dedup(texts, threshold=0.9, size=1)
+    result.to_html(tmp_path / "page.html", texts)
+    assert sorted(result.similarity.round(3)) == [0.951, 0.976, 1]
+    result = lshfast.dedup(texts, threshold=0.925, size=1)
+    result.to_html(tmp_path / "page.html", texts, overwrite=True)
+    page = (tmp_path / "page.html").read_text()
+    assert "1 of them has a similarity below 0.975: look at these first." in page
+
+
+def test_the_page_of_many_sources_begins_with_those_that_lose_most(tmp_path):
+    texts = [f"one text of number {number % 30}, and no other" for number in range(60)]
+    values = [f"source {number % 12:02}" for number in range(60)]
+    result = lshfast.dedup(texts, threshold=0.9, by=values, size=1)
+    result.to_html(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    losses = [float(share) for share in re.findall(r">([\d.]+)%</td>", page)]
+    assert losses == sorted(losses, reverse=True)
+    assert len(losses) == 12
+    assert "<summary>4 more</summary>" in page

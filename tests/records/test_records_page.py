@@ -127,7 +127,7 @@ def test_a_page_begins_with_sentences_and_the_doubtful_pairs(linked, tmp_path):
         for shown in (
             f"{len(linked)} records of a are linked to {len(linked)} of b", expected, "The most doubtful pairs",
             "Links just above the threshold", "bits", "Scores and the threshold", "Links over the range of scores",
-            "What the fields contributed", "What the blocking rules contributed", "The run",
+            "What the fields contributed", "What the blocking rules contributed", "The account and the settings",
         )
     ]  # fmt: skip
     assert places == sorted(places)
@@ -152,6 +152,7 @@ def test_weights_and_rules_are_folded_and_tables_scroll(linked, grouped, tmp_pat
         assert [name for name, _ in folds] == [
             "What the fields contributed",
             "What the blocking rules contributed",
+            "The account and the settings",
         ]
         assert "Weights: m is how often" in folds[0][1]
         assert all(

@@ -209,6 +209,14 @@ class DedupResult(Shown):
             self.summary.advice,
         )
 
+    def _sentences(self) -> list[str]:
+        from lshfast._engine.account.sentences import removal_sentences
+        from lshfast._engine.plan import plan_of_options
+
+        if not self.options:
+            return []
+        return removal_sentences(self.summary, plan_of_options(self.options))
+
     def _repr_html_(self) -> str:
         return super()._repr_html_() + removed_as_html(
             self.iter_removed(), self.summary.removed, self.summary.measure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,11 @@ from lshfast._common.choices import plural
 from lshfast._common.display import Figure, counted
 from lshfast._common.types import Int64Array
 from lshfast._engine.account.display import SIMILARITY_NAMES, bound_name
+from lshfast._engine.account.sentences import (
+    near_threshold,
+    pair_sentences,
+    removal_sentences,
+)
 from lshfast._engine.account.summary import Summary
 from lshfast._engine.libraries import LibraryDefaults
 from lshfast._engine.pages.evidence import (
@@ -31,8 +36,9 @@ from lshfast._io.pages.svg import BAR, HEIGHT, Bar, Bin, bars, histogram
 from lshfast._items.measures import is_distance
 from lshfast.banding import Bands
 
-# Inputs that are named; the others are summed.
+# Inputs that are named, where the others are summed; and those that are not folded.
 MOST_SOURCES = 40
+FIRST_SOURCES = 8
 
 
 def page_of(
@@ -75,6 +81,7 @@ def page_of(
         ],
         advice=summary.advice,
         refusal=refusal,
+        sentences=_sentences(summary, plan, evidence, removing),
         similarities=_similarities(summary, plan, evidence.similarities, what),
         measure=SIMILARITY_NAMES[summary.measure],
         nearest=0 if is_distance(summary.measure) else 1,
@@ -83,7 +90,7 @@ def page_of(
         sizes=bars(_sizes(evidence.group_sizes), "Groups by number of rows"),
         group_sizes=evidence.group_sizes,
         sources=list(_sources(summary, evidence)),
-        examples=evidence.examples,
+        examples=list(evidence.examples.items()),
         texts=output.texts,
         left_out="Texts are" if plan.of_texts else f"The {plural(plan.kind)} are",
         options=_options(options, plan),
@@ -209,17 +216,39 @@ def _sizes(sizes: Mapping[int, int]) -> list[Bar]:
     return rows
 
 
-def _sources(
-    summary: Summary, evidence: Evidence
-) -> Iterator[tuple[str, list[InputRows]]]:
-    """Yield what distinguishes rows, and their numbers: several inputs, and values of a column."""
+def _sentences(
+    summary: Summary, plan: AnyPlan, evidence: Evidence, removing: bool
+) -> list[str]:
+    """Return the sentences at the top of the page."""
+    if not removing:
+        return pair_sentences(summary, plan, evidence.group_sizes)
+    near = near_threshold(plan, summary.measure, evidence.similarities)
+    return removal_sentences(summary, plan, near)
+
+
+class Sources(NamedTuple):
+    """The rows of each input, or value of a column: a few with the greatest loss, and the rest."""
+
+    column: str
+    first: Sequence[InputRows]
+    more: Sequence[InputRows]
+
+
+def _sources(summary: Summary, evidence: Evidence) -> Iterator[Sources]:
+    """Yield what distinguishes rows: several inputs, and values of a column."""
     if len(evidence.inputs) > 1:
-        yield "input", _inputs(evidence.inputs)
+        yield _by_loss("input", _inputs(evidence.inputs))
     if summary.by is not None:
-        yield (
-            summary.by.column,
-            [InputRows(*row_counts) for row_counts in summary.by.shown()],
-        )
+        values = [InputRows(*row_counts) for row_counts in summary.by.shown()]
+        yield _by_loss(summary.by.column, values)
+
+
+def _by_loss(column: str, rows: Sequence[InputRows]) -> Sources:
+    """Return a few rows in their order, or of many those first that lost the greatest share."""
+    if len(rows) <= FIRST_SOURCES:
+        return Sources(column, rows, ())
+    ordered = sorted(rows, key=lambda source: -source.share)
+    return Sources(column, ordered[:FIRST_SOURCES], ordered[FIRST_SOURCES:])
 
 
 def _inputs(inputs: Sequence[InputRows]) -> list[InputRows]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import time
 from collections.abc import Sequence
 from functools import cache
@@ -81,6 +82,12 @@ def _markup(text: str) -> Any:
     return optional("markupsafe").Markup(text)
 
 
+def _breakable(name: str) -> Any:
+    """Return a name that is broken between its parts where it is too long for its box."""
+    escaped = str(optional("markupsafe").escape(visible(name, lines=True)))
+    return _markup(re.sub(r"(?<=[/_])(?=.)|(?=\.)", "<wbr>", escaped))
+
+
 def _date() -> str:
     """Return the date and time in UTC, or that of SOURCE_DATE_EPOCH."""
     seconds = os.environ.get("SOURCE_DATE_EPOCH", "")
@@ -111,5 +118,6 @@ def _environment() -> Any:
         "share": "{:.1%}".format,
         "short": short,
         "gauge": gauge,
+        "breakable": _breakable,
     }
     return environment
