@@ -36,7 +36,7 @@ def parts(page):
     groups = between(
         text.partition("<h3>Removed rows over")[2],
         "<h3>Of the group of",
-        "<h2>The run</h2>",
+        "<summary>The account",
     )
     return removed, histogram, sizes, inputs, least, groups
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from math import ceil
 from typing import NamedTuple, get_args
 
-from lshfast._common.choices import PairMeasure
+from lshfast._common.choices import ItemMeasure, PairMeasure
 from lshfast._common.display import counted
 from lshfast._common.types import Int64Array
 from lshfast._engine.account.display import SIMILARITY_NAMES
@@ -64,7 +64,7 @@ def pair_sentences(
 
 
 def near_threshold(
-    plan: AnyPlan, measure: str, counts: Int64Array
+    plan: AnyPlan, measure: ItemMeasure, counts: Int64Array
 ) -> NearThreshold | None:
     """Return the rows whose similarity is near the threshold; None if these are all rows.
 

@@ -14,7 +14,7 @@ CONTROL = re.compile(
 VOID = {"meta", "link", "br", "img"}
 TAGS = re.compile(
     "html|head|meta|title|style|body|main|footer|section|h[1-4]|p|d[ltd]|div|small|strong|figure|figcaption|svg|rect|text|"
-    "line|polyline|polygon|circle|g|table|caption|t(head|body|[rdh])|a|span|del|ins|mark|pre|br|details|summary"
+    "line|polyline|polygon|circle|g|table|caption|t(head|body|[rdh])|a|span|del|ins|mark|pre|br|wbr|details|summary"
 )
 
 
