@@ -342,13 +342,11 @@ def test_the_page_is_that_of_one_machine(spark, tmp_path, rows, suffix):
     assert shown(page)[1][:8] == shown(tmp_path / "local.html")[1][:8]
     for begin, end in (
         ("Groups by number of rows", "Groups of near-duplicates"),
-        ("read", "groups"),
-        ("Where the rows come from", "Removed rows beside the kept ones"),
-        (
-            "The least similar rows that were removed",
-            "Removed rows over the whole range",
-        ),
-        ("Of the group of", "The run"),
+        ("Near-duplicates in", "Removed rows to look at"),
+        ("The least similar rows that were removed", "Where the rows come from"),
+        ("Where the rows come from", "What became of the rows"),
+        ("What became of the rows", "Removed rows over the whole range"),
+        ("Of the group of", "The account"),
     ):
         assert begin in local
         assert (
@@ -382,7 +380,7 @@ def test_names_of_files_on_a_page(spark, tmp_path, rows, monkeypatch):
         *MASTER,
     )
     assert (
-        f"input read {tmp_path}/a.jsonl 9 {tmp_path}/b.jsonl 9 Similar rows"
+        f"input read {tmp_path}/a.jsonl 9 {tmp_path}/b.jsonl 9 The run in figures"
         in read_page(page)
     )
     frame = spark.read.text(str(tmp_path / "a.jsonl"))

@@ -11,7 +11,7 @@ HOSTILE = [
 CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-VOID = {"meta", "link", "br", "img"}
+VOID = {"meta", "link", "br", "img", "wbr"}
 TAGS = re.compile(
     "html|head|meta|title|style|body|main|footer|section|h[1-4]|p|d[ltd]|div|small|strong|figure|figcaption|svg|rect|text|"
     "line|polyline|polygon|circle|g|table|caption|t(head|body|[rdh])|a|span|del|ins|mark|pre|br|wbr|details|summary"
