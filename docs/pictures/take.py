@@ -24,14 +24,16 @@ from tests.site.pages import run  # noqa: E402
 
 WIDTH = 1200
 
-# What is shown of a page: a file that its commands write, and parts of it, each from a heading (None: the top).
+# What is shown: the page whose commands write a file, the file, and parts of it: each from a heading (None: the top) with a
+# height, or the first element of a class.
 SHOWN = {
-    "training-data": ("report.html", [(None, 800)]),
-    "customers": ("links.html", [(None, 720), ("Scores and the threshold", 420)]),
-    "search": ("pairs.html", [(None, 800)]),
-    "genomes": ("genomes.html", [(None, 560), ("The groups", 540)]),
-    "images": ("gallery.html", [(None, 940)]),
-    "reuse": ("passages.html", [(None, 820), ("Texts with the most", 560)]),
+    "difference": ("training-data", "report.html", [(".example", 0)]),
+    "training-data": ("training-data", "report.html", [(None, 800)]),
+    "customers": ("customers", "links.html", [(None, 720), ("Scores and the threshold", 420)]),
+    "search": ("search", "pairs.html", [(None, 800)]),
+    "genomes": ("genomes", "genomes.html", [(None, 560), ("The groups", 540)]),
+    "images": ("images", "gallery.html", [(None, 940)]),
+    "reuse": ("reuse", "passages.html", [(None, 820), ("Texts with the most", 560)]),
 }
 
 
@@ -41,14 +43,22 @@ def picture(browser, path: Path, parts: list[tuple[str | None, int]]) -> Image.I
 
     page = browser.new_context(viewport={"width": WIDTH, "height": 1000}).new_page()
     page.goto(path.as_uri())
-    shown = Image.new("RGB", (WIDTH, sum(height for _, height in parts)))
+    clips = [clip_of(page, place, height) for place, height in parts]
+    shown = Image.new("RGB", (int(clips[0]["width"]), int(sum(clip["height"] for clip in clips))))
     below = 0
-    for heading, height in parts:
-        top = 0 if heading is None else page.locator("h2, h3", has_text=heading).first.bounding_box()["y"] - 20
-        part = page.screenshot(full_page=True, clip={"x": 0, "y": top, "width": WIDTH, "height": height})
-        shown.paste(Image.open(io.BytesIO(part)), (0, below))
-        below += height
+    for clip in clips:
+        part = page.screenshot(full_page=True, clip=clip)
+        shown.paste(Image.open(io.BytesIO(part)), (0, int(below)))
+        below += clip["height"]
     return shown
+
+
+def clip_of(page, place: str | None, height: int) -> dict[str, float]:
+    """Return the part of a page that is shown."""
+    if place is not None and place.startswith("."):
+        return page.locator(place).first.bounding_box()
+    top = 0 if place is None else page.locator("h2, h3", has_text=place).first.bounding_box()["y"] - 20
+    return {"x": 0, "y": top, "width": WIDTH, "height": height}
 
 
 def main(names: list[str]) -> None:
@@ -61,9 +71,9 @@ def main(names: list[str]) -> None:
         for name in names or SHOWN:
             with tempfile.TemporaryDirectory() as folder:
                 os.chdir(folder)
-                for _ in run(HERE.parent / "start" / f"{name}.md", Path(folder)):
+                page, file, parts = SHOWN[name]
+                for _ in run(HERE.parent / "start" / f"{page}.md", Path(folder)):
                     pass
-                file, parts = SHOWN[name]
                 shown = (
                     picture(browser, Path(folder) / file, parts).convert("RGB").quantize(128, dither=Image.Dither.NONE)
                 )
