@@ -21,7 +21,7 @@ REPLACED = {
     "spark/test_workers.py": "_CHECKED_APPLICATIONS",
     "stages/test_file_parts.py": "SHARD_BYTES",
     "stages/test_memory.py": "BLOCK_RECORDS MOST_OPEN PIECE_RECORDS UNION_BYTES",
-    "stages/test_tasks.py": "BLOCK_RECORDS RECORD_BYTES",
+    "stages/test_tasks.py": "BLOCK_RECORDS",
     "engine/test_against.py": "BATCH_ROWS",
     "engine/test_common_shingles.py": "TABLE_BITS",
     "engine/test_exact.py": "BATCH_PAIRS",

@@ -7,29 +7,41 @@ import numpy as np
 from lshfast._common.types import UInt64Array
 from lshfast._engine.parts.task_files import writing
 from lshfast._engine.parts.task_reader import TaskFile
-from lshfast.join.external.components import links, spanning_links
-from lshfast.stages.sketching import key_bounds, sorted_runs
+from lshfast.join.external.components import links_of_runs, spanning_links
+from lshfast.stages.sketching import bucket_runs, key_ranges
 from lshfast.stages.stage_plan import ROW_BITS, StagePlan
 
 
 def join(plan: StagePlan, task: int) -> None:
-    """Link the rows that share a bucket, for the buckets whose keys are in the range of a task."""
-    low, high = key_bounds(plan.tasks)[task : task + 2]
+    """Link the rows that share a bucket, for the buckets whose keys are in the ranges of a task."""
+    numbered_ranges = [
+        (number, key_range)
+        for number, key_range in enumerate(
+            key_ranges(plan.engine.bands.bands, plan.tasks)
+        )
+        if key_range.task == task
+    ]
     edge_count = 0
-    with sorted_runs(plan) as runs, writing(plan, "join", task) as writer:
+    with (
+        bucket_runs(plan, len(numbered_ranges)) as runs,
+        writing(plan, "join", task) as writer,
+    ):
         for shard in range(plan.shards):
             with TaskFile(plan, "band", shard) as file:
-                for part in file.ranges(task):
-                    records = records_of(file, part["records"])
-                    local = records[:, 1] - np.uint64(shard << ROW_BITS)
-                    if (
-                        (records[:, 0] < low).any()
-                        or (records[:, 0] > high).any()
-                        or (local >= file.rows).any()
-                    ):
-                        raise file.fault("it has records of another shard or task")
-                    runs.add(records)
-        for forest in spanning_links(links(runs.merged(plan.budget.work(0) // 2))):
+                for place, (number, key_range) in enumerate(numbered_ranges):
+                    for part in file.ranges(number):
+                        records = records_of(file, part["records"])
+                        if (
+                            (records[:, 0] < key_range.first).any()
+                            or (records[:, 0] > key_range.last).any()
+                            or (records[:, 1] >= file.rows).any()
+                        ):
+                            raise file.fault("it has records of another shard or task")
+                        records[:, 1] += np.uint64(shard << ROW_BITS)
+                        runs.add_records(place, records)
+        runs.settle()
+        memory = plan.budget.work(0) // 2
+        for forest in spanning_links(links_of_runs(runs, memory)):
             writer.add(0, links=forest)
             edge_count += len(forest)
         writer.figures = {"links": edge_count}

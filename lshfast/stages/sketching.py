@@ -6,11 +6,13 @@ import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from itertools import groupby, pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from lshfast._common.rows import parts_of_rows
 from lshfast._common.threads import quick_switches
 from lshfast._common.types import UInt64Array
 from lshfast._engine.budget import obtainable
@@ -26,14 +28,14 @@ from lshfast._engine.parts.task_files import (
 )
 from lshfast._engine.parts.task_reader import TaskFile
 from lshfast._io import Corpus, Reject
+from lshfast.join.external.bucket_runs import BucketRuns
 from lshfast.join.external.records import sorting_bytes
 from lshfast.join.external.run_file import BLOCK_RECORDS, RECORD_BYTES
 from lshfast.join.external.sorted_runs import SortedRuns
-from lshfast.kernels import runs as kernels
 from lshfast.kernels.text import Texts, two_tokens_of_texts
 from lshfast.stages.counting import engine_of
 from lshfast.stages.earlier import add_earlier, earlier_rows
-from lshfast.stages.stage_plan import ROW_BITS, StagePlan
+from lshfast.stages.stage_plan import StagePlan
 from lshfast.stages.value_counts import add_values
 
 # The numbers of the ranges of a sketch file: rows, what the corpus has recorded of all of them, and
@@ -224,43 +226,68 @@ def rows_of_sketch(
 
 
 def band(plan: StagePlan, shard: int) -> None:
-    """Sort the records (mixed key, row) of all bands of a shard; each join task has a range.
-
-    Bands are not told apart: an equal key in two bands, which has probability 2**-64 for two rows,
-    joins two components that could be apart, and changes no result.
-    """
-    ends = key_bounds(plan.tasks)[1:-1]
-    with sorted_runs(plan) as runs, writing(plan, "band", shard) as writer:
-        rows = 0
+    """Sort the records (mixed key, row) of each band of a shard, in the ranges of join tasks."""
+    ranges = key_ranges(plan.engine.bands.bands, plan.tasks)
+    with (
+        bucket_runs(plan, plan.engine.bands.bands) as runs,
+        writing(plan, "band", shard) as writer,
+    ):
         for _, _, keys in rows_of_sketch(plan, shard):
-            _add_records(runs, keys, (shard << ROW_BITS) + rows)
-            rows += len(keys)
-        for batch in runs.merged(plan.budget.work(0) // 2):
-            cuts = [0, *np.searchsorted(batch[:, 0], ends).tolist(), len(batch)]
-            for task, low in enumerate(cuts[:-1]):
-                for at in range(low, cuts[task + 1], RANGE_BYTES // RECORD_BYTES):
-                    part = batch[
-                        at : min(at + RANGE_BYTES // RECORD_BYTES, cuts[task + 1])
-                    ]
-                    writer.add(task, records=part)
-        writer.figures = {"rows": rows}
+            runs.add(keys)
+        runs.settle()
+        for band_number, of_band in groupby(
+            enumerate(ranges), lambda each: each[1].band
+        ):
+            numbers, ranges_of_band = zip(*of_band, strict=True)
+            last_keys = np.array([each.last for each in ranges_of_band], np.uint64)
+            for batch in runs.records(band_number, plan.budget.work(0) // 2):
+                ends = np.searchsorted(batch[:, 0], last_keys, side="right").tolist()
+                for number, (low, high) in zip(
+                    numbers, pairwise([0, *ends]), strict=True
+                ):
+                    for part in parts_of_rows(high - low, RANGE_BYTES // RECORD_BYTES):
+                        writer.add(number, records=batch[low:high][part])
+            runs.forget(band_number)
+        writer.figures = {"rows": runs.n}
 
 
-def _add_records(runs: SortedRuns, keys: UInt64Array, first_row: int) -> None:
-    for number in range(keys.shape[1]):
-        at = 0
-        while at < len(keys):
-            room = runs.room()
-            block = keys[at : at + len(room)]
-            runs.take(kernels.records_of_band(block, number, first_row + at, room))
-            at += len(block)
+class KeyRange(NamedTuple):
+    """The bucket keys of a band, from the first to the last one, that a join task has."""
+
+    band: int
+    first: int
+    last: int
+    task: int
 
 
-def key_bounds(tasks: int) -> UInt64Array:
-    """Return the first key of each join task, and the largest number at the end."""
-    return np.array(
-        [*(-(-(task << 64) // tasks) for task in range(tasks)), 2**64 - 1], np.uint64
-    )
+def key_ranges(bands: int, tasks: int) -> list[KeyRange]:
+    """Divide the keys of all bands, one band after another, equally among the join tasks."""
+    key_count = bands << 64
+    bounds = {band << 64 for band in range(bands + 1)}
+    bounds.update(-(-task * key_count // tasks) for task in range(tasks))
+    return [
+        KeyRange(
+            begin >> 64,
+            begin % (1 << 64),
+            (end - 1) % (1 << 64),
+            begin * tasks // key_count,
+        )
+        for begin, end in pairwise(sorted(bounds))
+    ]
+
+
+@contextmanager
+def bucket_runs(plan: StagePlan, bands: int) -> Iterator[BucketRuns]:
+    """Yield the room for records of bands, as `sorted_runs` does."""
+    least = (bands + 1) * BLOCK_RECORDS * RECORD_BYTES
+    memory = max(least, obtainable(plan.budget.work(0) // 2))
+    with (
+        tempfile.TemporaryDirectory(
+            prefix="lshfast-", ignore_cleanup_errors=True
+        ) as folder,
+        BucketRuns(folder, bands, memory) as runs,
+    ):
+        yield runs
 
 
 @contextmanager

@@ -20,7 +20,15 @@ from lshfast._engine.parts.spool import SpooledTexts
 from lshfast.join.external import run_file
 from lshfast.stages import MissingTasksError, sketching
 from lshfast.stages.stage_plan import COLUMNS, read_stage_plan
-from tests.stages.runs import corpus, in_memory, joined, rewritten, run_all, write_files
+from tests.stages.runs import (
+    corpus,
+    in_memory,
+    in_stages,
+    joined,
+    rewritten,
+    run_all,
+    write_files,
+)
 
 SHARDS, TASKS = 3, 2
 OUTPUTS = "kept", "removed", "pairs"
@@ -133,6 +141,14 @@ def test_a_task_that_is_repeated_writes_the_same_files(planned):
         (work / f"{stage}-{task:05}.json").unlink()
         assert stages.run(work, stage, task)
     assert files_of(work) == before
+
+
+def test_join_tasks_divide_the_keys_of_all_bands(tmp_path):
+    """A task has parts of two bands, or less than a band."""
+    source = write_files(tmp_path / "in", corpus(9, 200), 2)
+    options = {"bands": 3, "rows_per_band": 2, "num_perm": 64, "threshold": 0.5}
+    wanted = in_memory(tmp_path, source, exact=False, **options)
+    assert in_stages(tmp_path, source, shards=2, tasks=5, **options) == wanted
 
 
 @pytest.mark.slow
@@ -483,7 +499,7 @@ def test_a_full_temporary_folder(done, planned, monkeypatch, stage):
         patch.setattr(
             sketching, "BLOCK_RECORDS", 64
         )  # so many records are sorted in memory
-        patch.setattr(sketching, "RECORD_BYTES", 1 << 40)
+        patch.setattr(sketching, "obtainable", lambda memory: 0)
         patch.setattr(run_file, "write_all", fail)
         patch.setattr(tempfile, "TemporaryFile", lambda: Full(real(), fail))
         patch.setattr(

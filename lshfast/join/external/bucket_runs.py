@@ -94,6 +94,10 @@ class BucketRuns:
                     at = stop
             self.n += len(part)
 
+    def add_records(self, band: int, records: UInt64Array) -> None:
+        """Add records (m, 2) of a band, in any order; their rows do not count."""
+        self._bands[band].add(records)
+
     def shrink(self, memory: int) -> None:
         """Use less memory from now on, at least `least_memory(bands)`."""
         for band in self._bands:

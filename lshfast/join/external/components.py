@@ -39,17 +39,26 @@ def links(batches: Iterable[UInt64Array]) -> Iterator[tuple[Int64Array, Int64Arr
             last = piece[-1:].copy()
 
 
+def links_of_runs(
+    runs: BucketRuns, memory: int
+) -> Iterator[tuple[Int64Array, Int64Array]]:
+    """Yield links (left, right) of the rows that share a bucket, band by band.
+
+    The records, which are settled, are merged in this memory and then removed.
+    """
+    for band in range(len(runs)):
+        yield from links(runs.records(band, memory))
+        runs.forget(band)
+
+
 def components_of_runs(runs: BucketRuns, memory: int) -> Int64Array:
     """Return the smallest row that each row is joined to by a chain of shared buckets, int64 (n,).
 
-    The records, which are settled, are merged in this memory and then removed. A row takes 8 more
-    bytes.
+    The memory is as for `links_of_runs`. A row takes 8 more bytes.
     """
     graph = Components(runs.n)
-    for band in range(len(runs)):
-        for earlier_rows, later_rows in links(runs.records(band, memory)):
-            graph.join(earlier_rows, later_rows)
-        runs.forget(band)
+    for earlier_rows, later_rows in links_of_runs(runs, memory):
+        graph.join(earlier_rows, later_rows)
     return np.asarray(graph.finished(), np.int64)
 
 
