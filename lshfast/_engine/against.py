@@ -7,13 +7,12 @@ estimate. A row that was removed for an earlier entry is not compared with other
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast._engine.plan import Plan
@@ -50,34 +49,6 @@ class Earlier:
         for row, key in zip(self.rows.tolist(), self.keys, strict=True):
             column[row] = key
         return column
-
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the rows as arrays for `of_arrays`. The keys are all int, or all str."""
-        arrays: dict[str, npt.NDArray[Any]] = {
-            "rows": self.rows,
-            "similarity": self.similarity,
-        }
-        if self.keys and isinstance(self.keys[0], str):
-            keys = [key.encode(errors="surrogatepass") for key in self.keys]
-            arrays["bytes"] = np.frombuffer(b"".join(keys), np.uint8)
-            return arrays | {
-                "ends": np.cumsum([len(key) for key in keys], dtype=np.int64)
-            }
-        return arrays | {"keys": np.array(self.keys, np.int64)}
-
-    @classmethod
-    def of_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Earlier:
-        """Return the rows that `arrays` describes."""
-        if "keys" in arrays:
-            return cls(arrays["rows"], arrays["keys"].tolist(), arrays["similarity"])
-        data = arrays["bytes"].tobytes()
-        ends = arrays["ends"].tolist()
-        parts = (data[low:high] for low, high in zip([0, *ends], ends, strict=False))
-        return cls(
-            arrays["rows"],
-            [part.decode(errors="surrogatepass") for part in parts],
-            arrays["similarity"],
-        )
 
 
 NOTHING_EARLIER = Earlier(np.empty(0, np.int64), [], np.empty(0, np.float64))

@@ -379,7 +379,18 @@ class Corpus:
         ids = self.ids
         if isinstance(ids, StringFile):
             return list(ids.take(rows))
-        return [self.key(row) for row in rows.tolist()]
+        numbers = np.searchsorted(self._first, rows, side="right") - 1
+        different_numbers, places = np.unique(numbers, return_inverse=True)
+        files = [self.files[number] for number in different_numbers.tolist()]
+        if ids is not None or any(file.format == "text" for file in files):
+            return [self.key(row) for row in rows.tolist()]
+        lines_before = np.array([file.line_in_file(0) for file in files], np.int64)
+        lines = lines_before[places] + self._lines_of(rows)
+        names = [file.name for file in files]
+        return [
+            f"{names[place]}:{line}"
+            for place, line in zip(places.tolist(), lines.tolist(), strict=True)
+        ]
 
     def key_bytes(self, rows: Rows) -> Rows:
         """Return the bytes that are read from a file for the keys of some rows."""

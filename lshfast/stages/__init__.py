@@ -19,8 +19,7 @@ Files
 - The stages in order (`task_order`): `counting`, `sketching`, `joining`, `grouping` with
   `row_parts`, `collecting`, `verifying` and `applying`; `ordering` with `string_ranks`,
   `value_counts`, `earlier`, `pairing` and `page_notes` carry order values, values of a column, rows
-  similar to entries of an index, pairs and notes for the `page` through them. `task_keys` packs the
-  keys of rows.
+  similar to entries of an index, pairs and notes for the `page` through them.
 - `execution` runs all tasks: in a `worker` process, on `slurm`, Ray or Dask.
 """
 

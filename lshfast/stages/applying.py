@@ -8,13 +8,13 @@ from lshfast._common.atomic_files import all_or_none
 from lshfast._common.types import BoolArray, Float64Array
 from lshfast._engine.indexes.run_indexes import ARROW_KINDS
 from lshfast._engine.options.stored import READING, StoredOptions
+from lshfast._engine.parts.key_columns import keys_of, kind_of_ids
 from lshfast._engine.parts.removals import Removals, kinds_of
 from lshfast._engine.parts.task_files import figures_of, writing
 from lshfast._engine.parts.task_reader import TaskFile
 from lshfast._io import Corpus, write_rejects, write_rows
 from lshfast.stages.sketching import restored_corpus
 from lshfast.stages.stage_plan import StagePlan
-from lshfast.stages.task_keys import keys_of, kind_of_ids
 from lshfast.stages.value_counts import check_plan
 
 

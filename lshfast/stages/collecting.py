@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
+from lshfast._common.rows import run_begins
 from lshfast._common.types import Int64Array
-from lshfast._engine.account.short_texts import LONG_BYTES, lengths_of_sample
-from lshfast._engine.inputs import faults_of, texts_again
+from lshfast._engine.inputs import faults_of
+from lshfast._engine.parts.key_columns import key_columns
+from lshfast._engine.parts.second_reading import SecondReading
 from lshfast._engine.parts.spool import SpooledTexts
 from lshfast._engine.parts.task_files import RANGE_BYTES, figures_of, writing
 from lshfast._engine.parts.task_reader import Arrays, TaskFile
-from lshfast._io import Corpus
 from lshfast.kernels.text import Texts
 from lshfast.stages.earlier import divide_earlier
 from lshfast.stages.sketching import restored_corpus, rows_of_sketch
 from lshfast.stages.stage_plan import StagePlan
-from lshfast.stages.task_keys import key_columns
 from lshfast.stages.value_counts import codes_of_rows
 
 # The length of a text that is not read.
 NO_TEXT = -1
+
+# About what a row takes in a range beside its text.
+ROW_BYTES = 64
 
 
 def collect(plan: StagePlan, shard: int) -> None:
@@ -34,16 +35,16 @@ def collect(plan: StagePlan, shard: int) -> None:
     sampled = part_rows["sampled"] - first_row
     nbytes = _lengths(plan, shard, corpus.accepted)
     codes = codes_of_rows(plan, shard, rows)
-    short = sampled[nbytes[sampled] <= LONG_BYTES]
-    rows_to_read = np.union1d(rows[part_rows["read"] != 0], short)
+    lengths = np.where(part_rows["read"] != 0, nbytes[rows], NO_TEXT)
+    is_compared = np.zeros(corpus.accepted, np.bool_)
+    is_compared[rows[lengths != NO_TEXT]] = True
+    reading = SecondReading(corpus, is_compared, sampled, nbytes)
     with faults_of(corpus), writing(plan, "collect", shard) as writer:
-        texts = _texts_of(corpus, rows_to_read, nbytes)
-        order = np.argsort(part_rows["parts"], kind="stable")
-        lengths = np.where(part_rows["read"] != 0, nbytes[rows], NO_TEXT)
-        for places in _portions(part_rows["parts"], order, lengths):
-            keys = key_columns([corpus.key(row) for row in rows[places].tolist()])
+        texts = _spooled_texts(reading)
+        for places in _portions(part_rows["parts"], lengths):
+            keys = key_columns(corpus.keys_of(rows[places]))
             compared = np.searchsorted(
-                rows_to_read, rows[places][lengths[places] != NO_TEXT]
+                reading.rows, rows[places][lengths[places] != NO_TEXT]
             )
             writer.add(
                 int(part_rows["parts"][places[0]]),
@@ -58,9 +59,7 @@ def collect(plan: StagePlan, shard: int) -> None:
                 **keys,
             )
         divide_earlier(writer, plan, shard, first_row, overall["bounds"][-1])
-        measured = lengths_of_sample(
-            sampled, nbytes[sampled], texts.take(np.searchsorted(rows_to_read, short))
-        )
+        measured = reading.lengths()
         writer.figures = {
             "words": measured.words.tolist(),
             "characters": measured.characters.tolist(),
@@ -98,26 +97,18 @@ def _lengths(plan: StagePlan, shard: int, rows: int) -> Int64Array:
     return nbytes
 
 
-def _texts_of(corpus: Corpus, rows: Int64Array, nbytes: Int64Array) -> Texts:
-    """Return texts of a corpus from an unnamed file, whose memory the system can reclaim."""
+def _spooled_texts(reading: SecondReading) -> Texts:
+    """Return the texts that are read from an unnamed file, whose memory the system can reclaim."""
     with SpooledTexts() as spooled:
-        for _, texts in texts_again(corpus, rows, nbytes):
+        for _, texts in reading.texts():
             spooled.add(np.frombuffer(texts.packed(), np.uint8))
-        return spooled.texts(nbytes[rows])
+        return spooled.texts(reading.nbytes)
 
 
-def _portions(
-    parts: Int64Array, order: Int64Array, lengths: Int64Array
-) -> Iterator[Int64Array]:
-    """Yield rows of one part at a time, in about RANGE_BYTES of text, in the order of parts."""
-    begin = waiting_bytes = 0
-    for at, place in enumerate(order.tolist()):
-        if at > begin and (
-            parts[place] != parts[order[begin]] or waiting_bytes >= RANGE_BYTES
-        ):
-            yield order[begin:at]
-            begin = at
-            waiting_bytes = 0
-        waiting_bytes += max(int(lengths[place]), 0) + 64
-    if begin < len(order):
-        yield order[begin:]
+def _portions(parts: Int64Array, lengths: Int64Array) -> list[Int64Array]:
+    """Return rows of one part at a time, in about RANGE_BYTES of text, in the order of parts."""
+    order = np.argsort(parts, kind="stable")
+    nbytes = np.maximum(lengths[order], 0) + ROW_BYTES
+    before = np.cumsum(nbytes, dtype=np.int64) - nbytes
+    begins = np.flatnonzero(run_begins(parts[order], before // RANGE_BYTES))
+    return np.split(order, begins[1:])[: len(begins)]

@@ -15,15 +15,13 @@ import numpy as np
 from lshfast._common.types import Float64Array, Int64Array
 from lshfast._engine.against import EarlierRows
 from lshfast._engine.indexes.run_indexes import Indexes
+from lshfast._engine.parts.earlier_columns import earlier_of
+from lshfast._engine.parts.key_columns import key_columns, keys_of
 from lshfast._engine.parts.task_files import TaskWriter
-from lshfast._engine.parts.task_reader import Arrays, TaskFile
+from lshfast._engine.parts.task_reader import TaskFile
 from lshfast.kernels.checksum import checksum
 from lshfast.stages.stage_plan import StagePlan
-from lshfast.stages.task_keys import key_columns, keys_of
 from lshfast.stages.value_counts import codes_of_rows
-
-# The number of the range of a sketch file with these rows.
-OF_EARLIER = 4
 
 
 class RowsOfEntries(NamedTuple):
@@ -70,20 +68,6 @@ def earlier_rows(plan: StagePlan) -> Iterator[EarlierRows | None]:
         yield EarlierRows(index, plan.engine)
 
 
-def add_earlier(writer: TaskWriter, removed: EarlierRows | None) -> None:
-    """Write the rows of a shard that are removed for an entry."""
-    if removed is not None:
-        earlier = removed.finished()
-        keys = key_columns(earlier.keys)
-        writer.add(
-            OF_EARLIER,
-            earlier_rows=earlier.rows,
-            similarity=earlier.similarity,
-            key_lengths=keys["key_lengths"],
-            entries=keys["keys"],
-        )
-
-
 def divide_earlier(
     writer: TaskWriter, plan: StagePlan, shard: int, first_row: int, parts: int
 ) -> None:
@@ -91,23 +75,18 @@ def divide_earlier(
     if plan.against is None:
         return
     with TaskFile(plan, "sketch", shard) as file:
-        arrays = file.only(OF_EARLIER)
-        arrays["keys"] = arrays["entries"]
-        rows = arrays["earlier_rows"]
-        if (rows < 0).any() or (rows >= file.rows).any():
-            raise file.fault("it has rows that are not there")
-        keys, similarity = _keys_and_similarity(plan, file, arrays, len(rows))
-    codes = codes_of_rows(plan, shard, rows)
-    checksums = [checksum(str(key).encode()) for key in keys]
+        earlier = earlier_of(file, file.rows, plan.content["index_keys"])
+    codes = codes_of_rows(plan, shard, earlier.rows)
+    checksums = [checksum(str(key).encode()) for key in earlier.keys]
     tasks = np.array([number % plan.tasks for number in checksums], np.int64)
     for task in range(plan.tasks):
         places = np.flatnonzero(tasks == task)
         writer.add(
             parts + task,
-            rows=rows[places] + first_row,
-            similarity=similarity[places],
+            rows=earlier.rows[places] + first_row,
+            similarity=earlier.similarity[places],
             **({"codes": codes[places]} if plan.codes else {}),
-            **key_columns([keys[place] for place in places.tolist()]),
+            **key_columns([earlier.keys[place] for place in places.tolist()]),
         )
 
 
@@ -127,15 +106,17 @@ def rows_of_entries(
             low, high = first_row[shard : shard + 2]
             if (rows_of_shard < low).any() or (rows_of_shard >= high).any():
                 raise file.fault("it has rows of another shard")
-            keys_of_shard, similarity_of_shard = _keys_and_similarity(
-                plan, file, arrays, len(rows_of_shard)
-            )
-            if plan.codes and len(arrays["codes"]) != len(rows_of_shard):
+            if any(
+                len(arrays[name]) != len(rows_of_shard)
+                for name in ("similarity", *plan.codes)
+            ):
                 raise file.fault("its columns have different lengths")
             rows.append(rows_of_shard)
-            similarity.append(similarity_of_shard)
+            similarity.append(arrays["similarity"])
             codes += [arrays[name] for name in plan.codes]
-            keys += keys_of_shard
+            keys += keys_of(
+                file, arrays, len(rows_of_shard), plan.content["index_keys"]
+            )
     number_of = {key: -1 - place for place, key in enumerate(dict.fromkeys(keys))}
     return RowsOfEntries(
         np.concatenate(rows),
@@ -144,12 +125,3 @@ def rows_of_entries(
         np.array([number_of[key] for key in keys], np.int64),
         np.concatenate(codes),
     )
-
-
-def _keys_and_similarity(
-    plan: StagePlan, file: TaskFile, arrays: Arrays, rows: int
-) -> tuple[list[str | int], Float64Array]:
-    """Return the keys of the entries for which some rows are removed, and the similarities."""
-    if len(arrays["similarity"]) != rows:
-        raise file.fault("its columns have different lengths")
-    return keys_of(file, arrays, rows, plan.content["index_keys"]), arrays["similarity"]

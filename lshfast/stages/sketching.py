@@ -19,6 +19,7 @@ from lshfast._engine.budget import obtainable
 from lshfast._engine.clock import Clock
 from lshfast._engine.inputs import faults_of, text_batches
 from lshfast._engine.marks import WIDTH, RowMarks
+from lshfast._engine.parts.earlier_columns import add_earlier
 from lshfast._engine.parts.sketched_rows import sketched_rows
 from lshfast._engine.parts.task_files import (
     RANGE_BYTES,
@@ -34,7 +35,7 @@ from lshfast.join.external.run_file import BLOCK_RECORDS, RECORD_BYTES
 from lshfast.join.external.sorted_runs import SortedRuns
 from lshfast.kernels.text import Texts, two_tokens_of_texts
 from lshfast.stages.counting import engine_of
-from lshfast.stages.earlier import add_earlier, earlier_rows
+from lshfast.stages.earlier import earlier_rows
 from lshfast.stages.stage_plan import StagePlan
 from lshfast.stages.value_counts import add_values
 
@@ -90,7 +91,8 @@ def sketch(plan: StagePlan, shard: int) -> None:
             "ids": None if not ids else type(ids[0]).__name__,
         }
         add_values(writer, corpus.by)
-        add_earlier(writer, removed)
+        if removed is not None:
+            add_earlier(writer, removed.finished())
 
 
 def _add_orders(

@@ -17,6 +17,7 @@ from lshfast._common.types import Int64Array, UInt64Array
 from lshfast._common.visible import printable
 from lshfast._engine.budget import Budget
 from lshfast._engine.inputs import policy_of, state_of
+from lshfast._engine.parts.earlier_columns import COLUMNS_OF_EARLIER
 from lshfast._engine.plan import Plan, described_plan
 from lshfast._io import Corpus, DataError, Output
 from lshfast._io.file_parts import part_of
@@ -76,13 +77,8 @@ COLUMNS_OF_VALUES: dict[str, dict[str, str]] = {
 }
 
 # Further columns, if rows are compared with the entries of an index.
-COLUMNS_OF_EARLIER: dict[str, dict[str, str]] = {
-    "sketch": {
-        "earlier_rows": "<i8",
-        "similarity": "<f8",
-        "key_lengths": "<i8",
-        "entries": "|u1",
-    },
+COLUMNS_AGAINST: dict[str, dict[str, str]] = {
+    "sketch": COLUMNS_OF_EARLIER,
     "collect": {"similarity": "<f8"},
     "verify": {"earlier": "|u1"},
 }
@@ -116,7 +112,7 @@ class StagePlan:
         """The columns of the data files of each stage, with their types."""
         further_columns = [
             *([] if self.by is None else [COLUMNS_OF_VALUES]),
-            *([] if self.against is None else [COLUMNS_OF_EARLIER]),
+            *([] if self.against is None else [COLUMNS_AGAINST]),
         ]
         columns = {}
         for stage, of_stage in COLUMNS.items():

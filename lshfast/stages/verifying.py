@@ -19,6 +19,7 @@ from lshfast._common.visible import printable
 from lshfast._engine.clock import Clock
 from lshfast._engine.pairs.listed import lists_copies
 from lshfast._engine.parts.components import Merged, PartRoom, compare_part
+from lshfast._engine.parts.key_columns import key_columns, keys_of, kind_of_ids
 from lshfast._engine.parts.spool import SpooledTexts
 from lshfast._engine.parts.task_files import TaskWriter, figures_of, task_path, writing
 from lshfast._engine.parts.task_reader import Arrays, TaskFile
@@ -31,7 +32,6 @@ from lshfast.stages.earlier import rows_of_entries
 from lshfast.stages.page_notes import add_removed_of_files, noted
 from lshfast.stages.pairing import TaskPairs
 from lshfast.stages.stage_plan import StagePlan
-from lshfast.stages.task_keys import key_columns, keys_of, kind_of_ids
 from lshfast.stages.value_counts import add_removed, largest_groups
 
 # A task of several parts keeps the files of so many shards open; those of more shards are opened

@@ -20,17 +20,12 @@ from lshfast._common.progress import Progress
 from lshfast._common.types import Int64Array
 from lshfast._engine.account.findings import Findings, ReadRows
 from lshfast._engine.account.report import DedupResult
-from lshfast._engine.account.short_texts import (
-    LONG_BYTES,
-    advice_of,
-    lengths_of_sample,
-    sample_for,
-)
+from lshfast._engine.account.short_texts import advice_of, sample_for
 from lshfast._engine.budget import Budget
 from lshfast._engine.clock import Clock
 from lshfast._engine.executors.local.first_reading import FirstReading, RowsRead
 from lshfast._engine.executors.local.work_folder import WorkFolder
-from lshfast._engine.inputs import order_ranks, texts_again
+from lshfast._engine.inputs import order_ranks
 from lshfast._engine.pairs.listed import PairArray, lists_copies
 from lshfast._engine.parts.components import (
     NO_PART,
@@ -47,13 +42,13 @@ from lshfast._engine.parts.pair_runs import (
     merged_pairs,
     write_copies,
 )
+from lshfast._engine.parts.second_reading import SecondReading
 from lshfast._engine.parts.spool import PartWriter, part_path, read_part
 from lshfast._engine.parts.task_files import writing
 from lshfast._engine.parts.task_reader import TaskFile
 from lshfast._engine.plan import Keep, Plan
 from lshfast._io import Corpus
 from lshfast.join.external.summed_file import SummedFile
-from lshfast.kernels.text import Texts
 
 if TYPE_CHECKING:
     from lshfast.index.lsh_index import LSHIndex
@@ -189,25 +184,20 @@ class _CappedRun:
         parts = int(part_of.max(initial=NO_PART)) + 1
         if figures is not None:
             return self._files_of_parts(figures), figures["advice"]
-        sample = sample_for(len(rows.nbytes), self.plan)
-        short = sample[rows.nbytes[sample] <= LONG_BYTES]
-        wanted = part_of != NO_PART
-        wanted[short] = True
-        sampled: list[Texts] = []
+        reading = SecondReading(
+            self.corpus,
+            part_of != NO_PART,
+            sample_for(len(rows.nbytes), self.plan),
+            rows.nbytes,
+        )
         writer = PartWriter(folder.path, parts, most)
-        with self.clock.stage("texts", int(rows.nbytes[wanted].sum())):
-            for found, texts in texts_again(
-                self.corpus, np.flatnonzero(wanted), rows.nbytes, self.progress
-            ):
-                member = part_of[found] != NO_PART
-                writer.add(part_of[found][member], texts.take(member))
-                chosen = texts.take(np.isin(found, short))
-                sampled.append(Texts([chosen[row] for row in range(len(chosen))]))
+        with self.clock.stage("texts", int(reading.nbytes.sum())):
+            for rows_read, texts in reading.texts(self.progress):
+                part_numbers = part_of[rows_read]
+                is_compared = part_numbers != NO_PART
+                writer.add(part_numbers[is_compared], texts.take(is_compared))
             files = writer.finish()
-            measured = lengths_of_sample(
-                sample, rows.nbytes[sample], Texts.concatenate(sampled)
-            )
-        advice = advice_of(measured, self.plan)
+            advice = advice_of(reading.lengths(), self.plan)
         if not folder.temporary:
             with writing(folder, "texts", 0) as task:
                 for file in files:

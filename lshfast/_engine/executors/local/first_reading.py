@@ -26,6 +26,7 @@ from lshfast._engine.executors.local.input_sums import InputSums
 from lshfast._engine.executors.local.work_folder import WorkFolder
 from lshfast._engine.inputs import text_batches, texts_again
 from lshfast._engine.marks import WIDTH, RowMarks, draw_secret
+from lshfast._engine.parts.earlier_columns import add_earlier, earlier_of
 from lshfast._engine.parts.screening import alone_in_crowds
 from lshfast._engine.parts.sketched_rows import sketched_rows
 from lshfast._engine.parts.task_files import writing
@@ -47,7 +48,6 @@ OF_ROWS = 0
 OF_COMPONENTS = 1
 OF_CORPUS = 2
 OF_COMMON = 3
-OF_EARLIER = 4
 
 # Bytes of the inputs that are checked between two calls of `progress`.
 CHECKED_BYTES = 64 << 20
@@ -129,15 +129,11 @@ class FirstReading:
                 tokens = file.only(OF_COMMON)["tokens"]
                 common = CommonShingles(tuple(figures["common"]), tokens)
                 self._plan = self._plan.ignoring(common)
-            earlier = None
-            if self.index is not None:
-                of_earlier = file.only(OF_EARLIER)
-                other_keys = ["keys"] if len(of_earlier["ends"]) else ["ends", "bytes"]
-                for name in other_keys:
-                    del of_earlier[name]
-                earlier = Earlier.of_arrays(of_earlier)
             labels = file.only(OF_COMPONENTS)["labels"]
             of_rows = file.only(OF_ROWS)
+            earlier = None
+            if self.index is not None:
+                earlier = earlier_of(file, len(labels), self.index.key_kind)
         for name in ("read", "sketch", "match"):
             self.clock.add(name, 0.0, 0)
         alone = of_rows["alone"].view(np.bool_)
@@ -178,7 +174,7 @@ class FirstReading:
             if common is not None:
                 writer.add(OF_COMMON, tokens=common.tokens)
             if rows.earlier is not None:
-                writer.add(OF_EARLIER, **rows.earlier.arrays())
+                add_earlier(writer, rows.earlier)
             writer.figures = {
                 "files": self.folder.sums(self.corpus.files_of_state),
                 "inputs": self._sums.finished(),

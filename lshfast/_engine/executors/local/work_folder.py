@@ -23,6 +23,7 @@ from lshfast._common.locks import locked
 from lshfast._common.private_files import make_folder, private
 from lshfast._common.types import UInt64Array
 from lshfast._common.visible import printable
+from lshfast._engine.parts.earlier_columns import COLUMNS_OF_EARLIER
 from lshfast._engine.parts.task_files import (
     figures_of,
     manifest_of,
@@ -33,7 +34,7 @@ from lshfast.kernels.checksum import checksum
 
 MANIFEST = "manifest.json"
 LOCK = "lock"
-VERSION = 7
+VERSION = 8
 _MANIFEST = Manifest(VERSION, "run")
 
 # Bytes of a file that are read at a time for its checksum.
@@ -54,13 +55,9 @@ COLUMNS: dict[str, dict[str, str]] = {
         "orders": "<u8",
         "by": "<i8",
         "tokens": "<u8",
-        "rows": "<i8",
-        "similarity": "<f8",
-        "keys": "<i8",
-        "ends": "<i8",
         "alone": "|u1",
         "values": "|u1",
-        "bytes": "|u1",
+        **COLUMNS_OF_EARLIER,
     },
     "texts": {"sums": "<u8"},
     "part": {
