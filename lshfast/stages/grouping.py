@@ -44,7 +44,7 @@ from lshfast.stages.sketching import (
     rows_of_sketch,
     sorted_runs,
 )
-from lshfast.stages.stage_plan import ROW_BITS, StagePlan
+from lshfast.stages.stage_plan import StagePlan
 from lshfast.stages.value_counts import add_totals
 
 # Rows of a range: 41 bytes each.
@@ -94,32 +94,22 @@ def _labels(plan: StagePlan, first_row: Int64Array, folder: str) -> RecordSpool:
     memory = obtainable(plan.budget.work(0))
     rows = int(first_row[-1])
     for linked_rows, labels_of_rows in components_of_links(
-        _links(plan, first_row), rows, memory
+        _links(plan, rows), rows, memory
     ):
         for part in parts_of_rows(len(linked_rows), PIECE_RECORDS):
             labels.add(linked_rows[part], labels_of_rows[part])
     return labels
 
 
-def _links(
-    plan: StagePlan, first_row: Int64Array
-) -> Iterator[tuple[Int64Array, Int64Array]]:
-    """Yield the links of all join tasks, with the numbers of rows in the run."""
-    counts = np.diff(first_row)
+def _links(plan: StagePlan, rows: int) -> Iterator[tuple[Int64Array, Int64Array]]:
+    """Yield the links of all join tasks, between the rows of the run."""
     for task in range(plan.tasks):
         with TaskFile(plan, "join", task) as file:
             for pairs in pieces_of(_pairs_of(file), PIECE_RECORDS):
-                shards = (pairs >> np.uint64(ROW_BITS)).astype(np.int64)
-                local = (pairs & np.uint64((1 << ROW_BITS) - 1)).astype(np.int64)
-                if (shards >= plan.shards).any() or (
-                    local >= counts[np.minimum(shards, plan.shards - 1)]
-                ).any():
+                if (pairs >= rows).any():
                     raise file.fault("it has links of rows that are not there")
-                numbers = first_row[shards] + local
-                yield (
-                    np.ascontiguousarray(numbers[:, 0]),
-                    np.ascontiguousarray(numbers[:, 1]),
-                )
+                ends = np.ascontiguousarray(pairs.T).view(np.int64)
+                yield ends[0], ends[1]
 
 
 def _pairs_of(file: TaskFile) -> Iterator[UInt64Array]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from lshfast._common.rows import parts_of_rows
 from lshfast._common.types import UInt64Array
-from lshfast._engine.parts.task_files import writing
+from lshfast._engine.budget import obtainable
+from lshfast._engine.parts.task_files import RANGE_BYTES, writing
 from lshfast._engine.parts.task_reader import TaskFile
 from lshfast.join.external.components import links_of_runs, spanning_links
+from lshfast.join.external.run_file import RECORD_BYTES
 from lshfast.stages.sketching import bucket_runs, key_ranges
-from lshfast.stages.stage_plan import ROW_BITS, StagePlan
+from lshfast.stages.stage_plan import StagePlan
 
 
 def join(plan: StagePlan, task: int) -> None:
@@ -26,6 +29,7 @@ def join(plan: StagePlan, task: int) -> None:
         bucket_runs(plan, len(numbered_ranges)) as runs,
         writing(plan, "join", task) as writer,
     ):
+        first_row = 0
         for shard in range(plan.shards):
             with TaskFile(plan, "band", shard) as file:
                 for place, (number, key_range) in enumerate(numbered_ranges):
@@ -37,12 +41,15 @@ def join(plan: StagePlan, task: int) -> None:
                             or (records[:, 1] >= file.rows).any()
                         ):
                             raise file.fault("it has records of another shard or task")
-                        records[:, 1] += np.uint64(shard << ROW_BITS)
+                        records[:, 1] += np.uint64(first_row)
                         runs.add_records(place, records)
+                first_row += file.rows
         runs.settle()
-        memory = plan.budget.work(0) // 2
-        for forest in spanning_links(links_of_runs(runs, memory)):
-            writer.add(0, links=forest)
+        memory = plan.budget.work(0)
+        links = links_of_runs(runs, memory // 2)
+        for forest in spanning_links(links, first_row, obtainable(memory // 4)):
+            for portion in parts_of_rows(len(forest), RANGE_BYTES // RECORD_BYTES):
+                writer.add(0, links=forest[portion])
             edge_count += len(forest)
         writer.figures = {"links": edge_count}
 

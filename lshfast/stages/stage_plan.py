@@ -29,8 +29,6 @@ from lshfast.kernels.text import HashKey
 PLAN_FILE = "plan.json"
 _MANIFEST = Manifest(6, "plan")
 
-# A row is written as shard << ROW_BITS | row in the shard.
-ROW_BITS = 40
 MOST_SHARDS = 1 << 20
 
 # The columns of the data files of each stage; see `TaskFolder`.

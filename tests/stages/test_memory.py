@@ -17,7 +17,7 @@ from lshfast._engine.parts.task_reader import TaskFile
 from lshfast._engine.plan import make_plan
 from lshfast.join.external import components, record_spool
 from lshfast.stages import grouping, row_parts, sketching, string_ranks, verifying
-from lshfast.stages.stage_plan import ROW_BITS, read_stage_plan
+from lshfast.stages.stage_plan import read_stage_plan
 from tests.corpora import WORDS
 from tests.stages.runs import corpus, in_memory, in_stages, run_all, write_files
 
@@ -97,8 +97,7 @@ def plan_of_links(folder, rows, links, copies):
             }
     with writing(plan, "join", 0) as writer:
         for part in parts_of_rows(len(links), 1 << 14):
-            words = (links[part] // of_shard << ROW_BITS) + links[part] % of_shard
-            writer.add(0, links=words)
+            writer.add(0, links=links[part])
     return plan
 
 

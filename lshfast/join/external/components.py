@@ -100,12 +100,17 @@ def components_of_ends(
 
 
 def spanning_links(
-    pairs: Iterable[tuple[Int64Array, Int64Array]],
+    pairs: Iterable[tuple[Int64Array, Int64Array]], rows: int, memory: int
 ) -> Iterator[Int64Array]:
-    """Yield links (m, 2) with the same components: a spanning forest of each portion.
+    """Yield links (m, 2) with the same components, from rows to the smallest of their component.
 
-    The links of a portion lead from its rows to the smallest row of their component.
+    They are a spanning forest, or one of each portion of the links if the union-find of all rows
+    does not fit into the memory.
     """
+    if UNION_BYTES * rows <= memory:
+        for linked_rows, labels in components_of_links(pairs, rows, memory):
+            yield _not_to_themselves(linked_rows, labels)
+        return
     portion: list[tuple[Int64Array, Int64Array]] = []
     count = 0
     for first_ends, second_ends in pairs:
@@ -120,6 +125,10 @@ def spanning_links(
 
 
 def _spanning(pairs: list[tuple[Int64Array, Int64Array]]) -> Int64Array:
-    nodes, labels = components_of_ends(*map(np.concatenate, zip(*pairs, strict=True)))
-    not_smallest = nodes != labels
-    return np.stack([nodes[not_smallest], labels[not_smallest]], axis=1)
+    ends = map(np.concatenate, zip(*pairs, strict=True))
+    return _not_to_themselves(*components_of_ends(*ends))
+
+
+def _not_to_themselves(nodes: Int64Array, labels: Int64Array) -> Int64Array:
+    is_other = nodes != labels
+    return np.stack([nodes[is_other], labels[is_other]], axis=1)
