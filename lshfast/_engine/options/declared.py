@@ -502,7 +502,7 @@ OPTIONS: dict[str, Option] = {
             daily=True,
             without={
                 "cap": HELD,
-                "stages": "an index has one writer: `lshfast index build`",
+                "stages": "`lshfast index build --shards N` makes an index of the outputs",
             },
             drivers=("files",),
             metavar="INDEX",
