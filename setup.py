@@ -45,7 +45,7 @@ FOLDERS = {
     "sets": ["sets", "slots"],
     "tables": TABLES,
     "tables_queries": TABLES,
-    "tables_codes": [*TABLES, "distances", "hamming"],
+    "tables_codes": [*TABLES, "distances", "hamming", "points", "rotations"],
     "tables_search": [*TABLES, "distances"],
 }
 

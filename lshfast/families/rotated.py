@@ -162,6 +162,13 @@ class Projection:
         costs = np.full(len(points), count + out.shape[1] * out.shape[2], np.int64)
         for_each_piece(probe, costs, PIECE_COORDINATES // 16, threads)
 
+    def kept_factors(self, count: int) -> Float32Array | None:
+        """Return the factors of the rotations that give `count` coordinates, if they are kept."""
+        rotations = -(-count // padded_size(self.dim))
+        if not self.structured or rotations * padded_size(self.dim) > KEPT_COORDINATES:
+            return None
+        return self._factors(count)
+
     def _factors(self, count: int) -> Float32Array:
         size = padded_size(self.dim)
         rotations = -(-count // size)

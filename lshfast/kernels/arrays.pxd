@@ -9,6 +9,10 @@ cdef int get_slots(object signature, size_t k, Py_buffer* slots) except -1
 # They are valid until Python code runs. It is always NULL where there is no interpreter lock.
 cdef const uint64_t* slots_of(object signature, size_t k) noexcept
 
+# The same for the `dim` coordinates of a `point`, a float32 or a float64 array.
+cdef const float* floats_of(object point, size_t dim) noexcept
+cdef const double* doubles_of(object point, size_t dim) noexcept
+
 # Return the UTF-8 of a str, `name`, which keeps it, and write its number of bytes to `length`.
 cdef const uint8_t* text_of(object name, Py_ssize_t* length) except NULL
 

@@ -7,6 +7,7 @@ from typing_extensions import disjoint_base
 
 from lshfast.kernels.gate import Gate
 from lshfast.kernels.keys import KeyTable
+from lshfast.kernels.tables_codes import CodeSearcher
 
 BLOCK_BYTES: Final[int]
 CELLS_FROM: Final[int]
@@ -29,6 +30,13 @@ def search_codes(
     limit: tuple[str, int] | None = None,
     room: int | None = None,
 ) -> tuple[_Int64, _Int64, npt.NDArray[np.float64], _Int64]: ...
+def search_point(
+    tables: list[BandTables],
+    searcher: CodeSearcher,
+    point: Any,
+    most: int | None = None,
+    within: float | None = None,
+) -> tuple[list[Any], list[float], _UInt64] | None: ...
 
 @disjoint_base
 class BandTables:

@@ -11,3 +11,10 @@ cdef bint arrange(void* tables, tuple measure, size_t least) except -1
 cdef tuple codes_search_of(const void** tables, size_t count, const uint64_t[:, ::1] codes,
                            const uint64_t[:, ::1] points, tuple measure, const uint8_t[::1] near,
                            const double[::1] enough, object most, object within, object limit, size_t room)
+
+# Return the measure of a `searcher`, a CodeSearcher.
+cdef tuple measure_of(object searcher)
+
+# Return what `search_point` does for `count` `tables`: the neighbours of a `point` by a `searcher`, a CodeSearcher; `most` and
+# `within` are None or end the search.
+cdef tuple point_search_of(const void** tables, size_t count, object searcher, object point, object most, object within)

@@ -14,6 +14,7 @@ cdef extern from "rows.h":
 
 cdef extern from "tables/plain_arrays.h":
     const uint64_t* plain_slots(object, object, size_t)
+    const void* plain_numbers(object, object, size_t, size_t)
 
 cdef enum:
     LONGEST = 1 << 30  # bytes of a name
@@ -40,6 +41,18 @@ cdef const uint64_t* slots_of(signature, size_t k) noexcept:
     return plain_slots(signature, _uint64, k) if type(signature) is _array and _has_known_layout else NULL
 
 
+cdef const float* floats_of(point, size_t dim) noexcept:
+    if type(point) is not _array or not _has_known_layout:
+        return NULL
+    return <const float*>plain_numbers(point, _float32, sizeof(float), dim)
+
+
+cdef const double* doubles_of(point, size_t dim) noexcept:
+    if type(point) is not _array or not _has_known_layout:
+        return NULL
+    return <const double*>plain_numbers(point, _float64, sizeof(double), dim)
+
+
 cdef bint has_known_layout():
     """Return whether arrays are laid out as this module was told, and no other thread can change one that is read."""
     array = np.arange(8, dtype=np.uint64)
@@ -54,6 +67,7 @@ cdef bint has_known_layout():
 
 
 cdef object _array = np.ndarray, _uint64 = np.dtype(np.uint64)
+cdef object _float32 = np.dtype(np.float32), _float64 = np.dtype(np.float64)
 cdef bint _has_known_layout = has_known_layout()
 
 

@@ -16,12 +16,17 @@ struct plain_array {
     int flags;
 };
 
-/* The slots of an array of one dimension with this dtype, if there are k of them, aligned and side by side; else NULL. */
-static inline const uint64_t *plain_slots(PyObject *array, PyObject *dtype, size_t k) {
+/* The numbers of an array of one dimension with this dtype, whose items have `width` bytes, if there are k of them, aligned and
+ * side by side; else NULL. */
+static inline const void *plain_numbers(PyObject *array, PyObject *dtype, size_t width, size_t k) {
     const struct plain_array *plain = (const struct plain_array *)array;
     if (plain->dtype != dtype || plain->dimensions != 1 || (size_t)plain->shape[0] != k) return NULL;
-    if (k > 1 && plain->strides[0] != (Py_ssize_t)sizeof(uint64_t)) return NULL;
-    return (uintptr_t)plain->data % sizeof(uint64_t) ? NULL : (const uint64_t *)plain->data;
+    if (k > 1 && plain->strides[0] != (Py_ssize_t)width) return NULL;
+    return (uintptr_t)plain->data % width ? NULL : plain->data;
+}
+
+static inline const uint64_t *plain_slots(PyObject *array, PyObject *dtype, size_t k) {
+    return (const uint64_t *)plain_numbers(array, dtype, sizeof(uint64_t), k);
 }
 
 #endif

@@ -25,7 +25,7 @@ from lshfast.kernels.keys cimport keys_clean, keys_forget, keys_move, keys_of_ro
 from lshfast.kernels.names cimport (
     admit_keys, admit_names, check_outcome, find_names, gather_crowd, names_at, tags_at,
 )
-from lshfast.kernels.tables_codes cimport arrange, codes_search_of
+from lshfast.kernels.tables_codes cimport arrange, codes_search_of, measure_of, point_search_of
 from lshfast.kernels.tables_files cimport buckets_of, lie_over, sections_of, sizes_of
 from lshfast.kernels.tables_queries cimport answer_one, answers_of
 from lshfast.kernels.tables_search cimport search_of
@@ -909,6 +909,46 @@ def search_codes(list tables not None, const uint64_t[:, ::1] codes not None, co
     examined : ndarray of int64, shape (a,)
         Number of rows whose distance was computed.
     """
+    cdef const void** pointers = coded(tables, measure)
+    try:
+        return codes_search_of(pointers, len(tables), aligned_rows(codes), aligned_rows(points), measure, near, enough,
+                               most, within, limit, SIZE_MAX if room is None else room)
+    finally:
+        free(pointers)
+
+
+def search_point(list tables not None, searcher not None, point, most=None, within=None):
+    """Return what `search_codes` finds for one point, with names, in order; None if the point is not a plain array.
+
+    It is None also for a point that has no code or cannot be stored; `search_codes` is then preceded by an error.
+
+    Parameters
+    ----------
+    tables : list of BandTables
+        As for `search_codes`.
+    searcher : CodeSearcher
+        Of `lshfast.kernels.tables_codes`, for these tables.
+    point : ndarray of float32 or float64, shape (dim,)
+    most, within
+        As for `search_codes`; of equally near rows, those with the least names are returned.
+
+    Returns
+    -------
+    names : list
+        By distance, and by name where that is equal. Numbers of rows if they have no names.
+    distances : list of float
+    words : ndarray of uint64, shape (1, payload)
+        Of the point.
+    """
+    cdef const void** pointers = coded(tables, measure_of(searcher))
+    try:
+        return point_search_of(pointers, len(tables), searcher, point, most, within)
+    finally:
+        free(pointers)
+
+
+cdef const void** coded(list tables, tuple measure) except NULL:
+    """Return pointers to tables, to be freed; the codes of fixed ones are in memory then."""
     cdef size_t t, count = len(tables)
     cdef BandTables one
     if not 1 <= count < MOST_SLOTS:
@@ -924,10 +964,10 @@ def search_codes(list tables not None, const uint64_t[:, ::1] codes not None, co
             if one.fixed:
                 one._lay_codes(measure)
             pointers[t] = &one.c
-        return codes_search_of(pointers, count, aligned_rows(codes), aligned_rows(points), measure, near, enough, most,
-                               within, limit, SIZE_MAX if room is None else room)
-    finally:
+    except BaseException:
         free(pointers)
+        raise
+    return pointers
 
 
 def mark(gone):

@@ -18,10 +18,13 @@ import numpy.typing as npt
 
 from lshfast._common.checks import check_int
 from lshfast._common.types import Float64Array, UInt8Array, UInt64Array
+from lshfast.families.rotated import Projection
+from lshfast.families.vectors import Hyperplanes
 from lshfast.index.neighbors.plan import BUCKET_BYTES, KEY_BYTES, NeighborsPlan
 from lshfast.index.neighbors.points import PointFormat
 from lshfast.index.stores.values import HEAD_WORDS
 from lshfast.kernels.tables import CELLS_FROM
+from lshfast.kernels.tables_codes import CodeSearcher
 
 HEAD_BITS = 64 * HEAD_WORDS
 
@@ -92,6 +95,26 @@ class CodesPlan(NeighborsPlan):
         """Return the codes of items, uint64 (n, slots)."""
         words: UInt64Array = self.base.codes(items, self.bits, threads=threads).words  # type: ignore[attr-defined]
         return words
+
+    def searcher(self) -> CodeSearcher | None:
+        """Return what searches for one dense point at a time, if codes are signs of rotations."""
+        base = self.base
+        points = self.points
+        if points.nonzeros is not None or not isinstance(base, Hyperplanes):
+            return None
+        projection = Projection(base.dim, base.seed, base.structured)
+        factors = projection.kept_factors(self.bits)
+        if factors is None:
+            return None
+        return CodeSearcher(
+            points.measure.kernel,
+            factors,
+            self.bits,
+            self.near,
+            self.enough,
+            points.most_coordinate,
+            points.least_squares,
+        )
 
     @cached_property
     def near(self) -> UInt8Array:

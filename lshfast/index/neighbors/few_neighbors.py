@@ -110,21 +110,13 @@ class NeighborCounts:
         entries: Callable[[], int],
     ) -> bool:
         """Count queries; return whether many have fewer than k answers within `limit`."""
-        if self.done or k == 1 or not len(words):
+        if not len(words) or not self.are_for(k):
             return False
-        if k != self.k:
-            self.k = k
-            self.queries = 0
-            self.outside = 0
-            self.wait_until = 0
-            self.recent.clear()
         offsets = answers.offsets
         distances = answers.distance
         count = len(offsets) - 1
         complete = np.diff(offsets) == k
         inside = int(np.count_nonzero(distances[offsets[1:][complete] - 1] <= limit))
-        self.queries += count
-        self.outside += count - inside
         if count > MEASURED_QUERIES:
             sampled_queries = np.linspace(0, count - 1, MEASURED_QUERIES).astype(
                 np.int64
@@ -133,10 +125,40 @@ class NeighborCounts:
             words = words[sampled_queries]
             distances = distances[places]
         self.recent.append((words, offsets, distances))
+        return self._add(count, inside, entries)
+
+    def is_outside(
+        self,
+        words: UInt64Array,
+        distances: Float64Array,
+        limit: float,
+        entries: Callable[[], int],
+    ) -> bool:
+        """Count one query, as `are_outside` does; the counts are for its k."""
+        count = len(distances)
+        self.recent.append((words, np.array((0, count), np.int64), distances))
+        inside = count == self.k and bool(distances[-1] <= limit)
+        return self._add(1, int(inside), entries)
+
+    def are_for(self, k: int) -> bool:
+        """Return whether queries with k are counted; the counts begin again if k has changed."""
+        if self.done or k == 1:
+            return False
+        if k != self.k:
+            self.k = k
+            self.queries = 0
+            self.outside = 0
+            self.wait_until = 0
+            self.recent.clear()
+        return True
+
+    def _add(self, queries: int, inside: int, entries: Callable[[], int]) -> bool:
+        self.queries += queries
+        self.outside += queries - inside
         fewest = max(FEWEST_QUERIES, SHARE * self.queries)
         if self.queries < self.wait_until or self.outside < fewest:
             return False
-        return entries() >= ENTRIES_PER_NEIGHBOR * k
+        return entries() >= ENTRIES_PER_NEIGHBOR * self.k
 
     def answered(self) -> Answered:
         """Return the last queries, and the distances of their answers."""

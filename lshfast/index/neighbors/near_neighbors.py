@@ -74,6 +74,7 @@ from lshfast.index.stores.values import (
     check_on_duplicate,
     joined,
 )
+from lshfast.kernels.tables_codes import CodeSearcher
 
 # The recall that is promised by default. An opened index promises no more, since the recall that
 # was requested is not stored.
@@ -235,6 +236,7 @@ class NearNeighbors(StoredIndex):
     warns: bool
     on_duplicate: OnDuplicate
     _points: PointFormat
+    _searcher: CodeSearcher | None
 
     def __init__(
         self,
@@ -330,6 +332,7 @@ class NearNeighbors(StoredIndex):
         self._promised = min(DEFAULT_RECALL, plan.recall)
         self._counts = NeighborCounts()
         self._limit = self._greatest_distance()
+        self._searcher = plan.searcher() if isinstance(plan, CodesPlan) else None
 
     # ---- writing ----
 
@@ -517,6 +520,11 @@ class NearNeighbors(StoredIndex):
             else Limit("closest", check_int("examine", examine, 1))
         )
         is_apart = self._apart(most, least)
+        is_plain = limit is None and is_apart is None
+        if is_plain and (threads is None or (type(threads) is int and threads > 0)):
+            neighbors = self._nearest_to_point(points, k)
+            if neighbors is not None:
+                return neighbors
         items, words, single = self._points.check(points)
         count = thread_count(threads)
         if is_apart is not None:
@@ -527,10 +535,35 @@ class NearNeighbors(StoredIndex):
         if may_warn and self._counts.are_outside(
             words, answers, k, self._limit, self.__len__
         ):
-            advice = self._advice(k)
-            if advice:
-                warnings.warn(advice, FewNeighborsWarning, stacklevel=2)
+            self._warn(k, 3)
         return answers[0] if single else answers
+
+    def _nearest_to_point(self, point: Any, k: int) -> list[Neighbor] | None:
+        """Return the answer of `query` to one point, or None: the way of a batch finds it then.
+
+        It is None unless codes are searched and the point is a plain array. This way takes a fifth
+        of the time of a batch of one point, since most of that goes into arrays for one point.
+        """
+        if self._searcher is None:
+            return None
+        answer = self.store.search_point(self._searcher, point, k)
+        if answer is None:
+            return None
+        keys, values, words = answer
+        distances = self._distances(np.array(values, np.float64))
+        if (
+            self.warns
+            and self._counts.are_for(k)
+            and self._counts.is_outside(words, distances, self._limit, self.__len__)
+        ):
+            self._warn(k, 4)
+        return list(map(Neighbor, keys, distances.tolist()))
+
+    def _warn(self, k: int, level: int) -> None:
+        """Warn if the last queries miss nearest entries, `level` frames above."""
+        advice = self._advice(k)
+        if advice:
+            warnings.warn(advice, FewNeighborsWarning, stacklevel=level)
 
     @overload
     def scan(

@@ -85,6 +85,20 @@ class PointFormat:
         return Measure(name, self.dtype, self.dim)
 
     @property
+    def most_coordinate(self) -> float:
+        """The greatest magnitude of a coordinate."""
+        if self.dtype == "float64":
+            return MOST_COORDINATE
+        return float(np.finfo(np.float32).max)
+
+    @property
+    def least_squares(self) -> float:
+        """The least sum of the squares of the coordinates of a point with a direction."""
+        if self.dtype == "float64":
+            return MOST_COORDINATE**-2
+        return float(np.finfo(np.float64).tiny)
+
+    @property
     def longest(self) -> float:
         """The largest distance that is possible."""
         return {"angle": np.pi, "hamming": float(self.dim)}.get(self.metric, np.inf)
@@ -227,7 +241,7 @@ class PointFormat:
         """Return the values with the stored type, or raise an error for too large ones."""
         with np.errstate(over="ignore"):
             rounded = values.astype(self.dtype, copy=False)
-        most = MOST_COORDINATE if self.dtype == "float64" else np.finfo(np.float32).max
+        most = self.most_coordinate
         is_large = np.abs(rounded) > most
         if is_large.any():
             place_of_value = int(np.argmax(is_large.reshape(-1)))
@@ -269,12 +283,7 @@ class PointFormat:
         norms = np.empty(len(words))
         origin = np.zeros((1, measure.words), np.uint64)
         distances(origin, np.ascontiguousarray(words[:, 1:]), *measure.kernel, norms)
-        least = (
-            MOST_COORDINATE**-2
-            if self.dtype == "float64"
-            else np.finfo(np.float64).tiny
-        )
-        is_small = norms < least
+        is_small = norms < self.least_squares
         if is_small.any():
             row = int(np.argmax(is_small))
             if norms[row] == 0:

@@ -27,8 +27,10 @@ from lshfast.index.stores.values import (
     Neighbors,
     OnDuplicate,
     Parameters,
+    PointAnswer,
     SearchRequest,
 )
+from lshfast.kernels.tables_codes import CodeSearcher
 
 
 class Store(ABC):
@@ -227,6 +229,19 @@ class Store(ABC):
             codes, points, *levels, measure, most, within, limit, threads
         )
         return self._search_codes(request)
+
+    def search_point(
+        self,
+        searcher: CodeSearcher,
+        point: Any,
+        most: int | None = None,
+        within: float | None = None,
+    ) -> PointAnswer | None:
+        """Return what `search_codes` finds for one point, or None.
+
+        Then call `search_codes`, which also finds the error of a point that is not valid.
+        """
+        return None
 
     def _searched(self, points: UInt64Array, m: int) -> Parameters:
         """Return the parameters, or raise ValueError if the points do not fit m queries."""

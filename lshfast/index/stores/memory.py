@@ -17,9 +17,11 @@ from lshfast.index.stores.values import (
     Neighbors,
     OnDuplicate,
     Parameters,
+    PointAnswer,
     SearchRequest,
 )
 from lshfast.kernels.gate import Gate
+from lshfast.kernels.tables_codes import CodeSearcher
 
 
 class LockedStore(Store):
@@ -174,6 +176,16 @@ class LockedStore(Store):
     def _search_codes(self, search: CodesRequest) -> Neighbors:
         with self.gate.reading():
             return self.segments.search_codes(search)
+
+    def search_point(
+        self,
+        searcher: CodeSearcher,
+        point: Any,
+        most: int | None = None,
+        within: float | None = None,
+    ) -> PointAnswer | None:
+        with self.gate.reading():
+            return self.segments.search_point(searcher, point, most, within)
 
     def items(self) -> Iterator[tuple[Column, UInt64Array]]:
         with self.gate.reading():

@@ -41,10 +41,12 @@ from lshfast.index.stores.values import (
     Neighbors,
     OnDuplicate,
     Parameters,
+    PointAnswer,
     SearchRequest,
     joined,
 )
-from lshfast.kernels.tables import mark, search_codes
+from lshfast.kernels.tables import mark, search_codes, search_point
+from lshfast.kernels.tables_codes import CodeSearcher
 
 # FAN segments of about the same size are merged into one.
 FAN_BITS = 4
@@ -288,6 +290,21 @@ class Segments:
 
         step = max(PIECE_SEARCHES, -(-m // search.threads))
         return joined(_in_pieces(answer, m, step, search.threads))
+
+    def search_point(
+        self,
+        searcher: CodeSearcher,
+        point: Any,
+        most: int | None,
+        within: float | None,
+    ) -> PointAnswer | None:
+        """Search the codes of all segments for one point: see `Store.search_point`."""
+        segments = self.all
+        if not segments or any(segment.kind == "object" for segment in segments):
+            return None
+        tables = [segment.tables for segment in segments]
+        answer = search_point(tables, searcher, point, most, within)
+        return None if answer is None else PointAnswer(*answer)
 
     def query_one(
         self, signature: UInt64Array, least: int | None

@@ -293,6 +293,17 @@ class Neighbors(NamedTuple):
     examined: Int64Array
 
 
+class PointAnswer(NamedTuple):
+    """The neighbors of one point, in the order of `Neighbors`.
+
+    `distances` are floats, and `words`, uint64 (1, payload), are those of the point.
+    """
+
+    keys: list[Any]
+    distances: list[float]
+    words: UInt64Array
+
+
 FoundOrNeighbors = TypeVar("FoundOrNeighbors", Found, Neighbors)
 
 
