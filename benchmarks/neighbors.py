@@ -1,11 +1,14 @@
 """NearNeighbors beside hnswlib and faiss: queries a second at one recall of the ten nearest, by angle.
 
     python benchmarks/neighbors.py [--n 200000] [--dim 768] [--queries 500] [--recall 0.9 0.95 0.99] [--repeat 3]
-                                   [--with codes hnswlib rabitq] [--graphs FOLDER]
+                                   [--with codes hnswlib rabitq] [--graphs FOLDER] [--points topics] [--single]
 
 The points are mixtures of topics, as averages of word vectors are: 64 topics are random vectors; the weights of a point
 are gamma variates of shape 0.05, so that a few topics dominate; noise of length 0.1 is added to a mixture of length 1.
-Queries are further points. All use one thread, in one process, and take turns; the medians of the turns are printed,
+With --points surface, they lie near a curved surface of 12 dimensions instead, as features of images do: sums of 256
+random directions, weighted by the hyperbolic tangents of random sums of 12 normal variates.
+Queries are further points. With --single, each query is a call of its own, as those of a service are.
+All use one thread, in one process, and take turns; the medians of the turns are printed,
 and the medians of the ratios in a turn.
 
 The setting of each one is raised until it has the recall for the queries. lshfast, by codes and by tables: the radius
@@ -61,8 +64,9 @@ Answers = Callable[[], Any]
 
 
 class World(NamedTuple):
-    """Points, queries, other queries for settings, and the places of the nearest points of the queries."""
+    """Points of a kind, queries, other queries for settings, and the places of the nearest points of the queries."""
 
+    kind: str
     points: np.ndarray
     queries: np.ndarray
     other: np.ndarray
@@ -70,10 +74,14 @@ class World(NamedTuple):
 
 
 class Made(NamedTuple):
-    """What answers the queries with a setting, its recall, the bytes of a point, and the CPU seconds of building it."""
+    """What answers the queries with a setting, its recall, the bytes of a point, and the CPU seconds of building it.
+
+    `lists` answers all queries by one call, `each` by one call for each.
+    """
 
     setting: str
     lists: Answers
+    each: Answers
     recall: float
     size: float
     seconds: float
@@ -102,6 +110,22 @@ def mixtures(n: int, topics: np.ndarray, rng: np.random.Generator) -> np.ndarray
             NOISE / np.sqrt(part.shape[1])
         )
     return np.ascontiguousarray(points / np.linalg.norm(points, axis=1, keepdims=True))
+
+
+def surface(n: int, topics: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return n points of length 1 near a curved surface, which the topics determine."""
+    shape = np.random.default_rng(topics.shape)
+    inner = shape.standard_normal((12, 256)).astype(np.float32)
+    outer = shape.standard_normal((256, topics.shape[1])).astype(np.float32)
+    points = np.empty((n, topics.shape[1]), np.float32)
+    for start in range(0, n, 10_000):
+        part = points[start : start + 10_000]
+        places = rng.standard_normal((len(part), 12)).astype(np.float32)
+        part[:] = np.tanh(places @ inner * np.float32(0.3)) @ outer
+    return np.ascontiguousarray(points / np.linalg.norm(points, axis=1, keepdims=True))
+
+
+KINDS = {"topics": mixtures, "surface": surface}
 
 
 def nearest(
@@ -155,6 +179,7 @@ def with_lshfast(method: Literal["codes", "tables"]) -> Peer:
             yield Made(
                 f"promised {promise:g} within {radius:.3f}",
                 lists,
+                lambda index=index: [index.query(q, NEAREST) for q in world.queries],
                 found,
                 index.stats().nbytes / n,
                 seconds,
@@ -181,7 +206,14 @@ def with_index_lsh(world: World, recalls: Sequence[float]) -> Iterator[Made]:
             found = recall_of(lists(), world.places)
             if bits > MOST_BITS:
                 return
-        yield Made(f"{bits:,} bits", lists, found, bits / 8, seconds)
+        yield Made(
+            f"{bits:,} bits",
+            lists,
+            lambda index=index: [index.search(q[None], NEAREST) for q in world.queries],
+            found,
+            bits / 8,
+            seconds,
+        )
 
 
 def with_rabitq(world: World, recalls: Sequence[float]) -> Iterator[Made]:
@@ -203,6 +235,9 @@ def with_rabitq(world: World, recalls: Sequence[float]) -> Iterator[Made]:
     def lists() -> Any:
         return index.search(world.queries, NEAREST)[1].tolist()
 
+    def each() -> Any:
+        return [index.search(query[None], NEAREST) for query in world.queries]
+
     for nprobe in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256):
         index.nprobe = nprobe
         found = recall_of(lists(), world.places)
@@ -210,6 +245,7 @@ def with_rabitq(world: World, recalls: Sequence[float]) -> Iterator[Made]:
             yield Made(
                 f"nprobe {nprobe}",
                 at(index, "nprobe", nprobe, lists),
+                at(index, "nprobe", nprobe, each),
                 found,
                 dim * RABITQ_BITS / 8 + 12,
                 seconds,
@@ -219,13 +255,13 @@ def with_rabitq(world: World, recalls: Sequence[float]) -> Iterator[Made]:
             break
 
 
-def graph_of(points: np.ndarray) -> tuple[Any, float]:
-    """Return the graph of hnswlib, and the CPU seconds of building it."""
+def graph_of(points: np.ndarray, kind: str) -> tuple[Any, float]:
+    """Return the graph of hnswlib for points of a kind, and the CPU seconds of building it."""
     import hnswlib
 
     n, dim = points.shape
     index = hnswlib.Index("cosine", dim)
-    kept = None if GRAPHS is None else GRAPHS / f"hnswlib-{n}-{dim}"
+    kept = None if GRAPHS is None else GRAPHS / f"hnswlib-{kind}-{n}-{dim}"
     if kept is not None and kept.with_suffix(".json").exists():
         index.load_index(str(kept.with_suffix(".bin")), max_elements=n)
         return index, json.loads(kept.with_suffix(".json").read_text())["seconds"]
@@ -239,10 +275,13 @@ def graph_of(points: np.ndarray) -> tuple[Any, float]:
 
 def with_hnswlib(world: World, recalls: Sequence[float]) -> Iterator[Made]:
     dim = world.points.shape[1]
-    index, seconds = graph_of(world.points)
+    index, seconds = graph_of(world.points, world.kind)
 
     def lists() -> Any:
         return index.knn_query(world.queries, NEAREST, num_threads=1)[0].tolist()
+
+    def each() -> Any:
+        return [index.knn_query(q, NEAREST, num_threads=1) for q in world.queries]
 
     for ef in (
         10,
@@ -271,6 +310,7 @@ def with_hnswlib(world: World, recalls: Sequence[float]) -> Iterator[Made]:
             yield Made(
                 f"ef {ef}",
                 lambda ef=ef: (index.set_ef(ef), lists())[1],
+                lambda ef=ef: (index.set_ef(ef), each())[1],
                 found,
                 4 * dim + 16 * 2 * 4 * 1.1,
                 seconds,
@@ -327,6 +367,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         type=Path,
         help="folder in which graphs of hnswlib are kept between runs",
     )
+    parser.add_argument("--points", choices=[*KINDS], default="topics")
+    parser.add_argument(
+        "--single", action="store_true", help="a call for each query, not one for all"
+    )
     a = parser.parse_args(argv)
     global GRAPHS
     GRAPHS = a.graphs
@@ -335,8 +379,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     topics = rng.standard_normal((TOPICS, a.dim)).astype(np.float32) / np.float32(
         np.sqrt(a.dim)
     )
-    points, queries, other = (mixtures(n, topics, rng) for n in (a.n, a.queries, 200))
-    world = World(points, queries, other, nearest(points, queries)[0])
+    points, queries, other = (
+        KINDS[a.points](n, topics, rng) for n in (a.n, a.queries, 200)
+    )
+    world = World(a.points, points, queries, other, nearest(points, queries)[0])
     made: dict[str, list[Made]] = {}
     for name in a.peers:
         package, peer = PEERS[name]
@@ -349,7 +395,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         }
         for _ in range(a.repeat):
             for name in took:
-                took[name].append(cpu_seconds(made[name][i].lists) / a.queries)
+                answers = made[name][i].each if a.single else made[name][i].lists
+                took[name].append(cpu_seconds(answers) / a.queries)
         print(f"recall {recall:g}, {a.n:,} x {a.dim}:")
         for name in took:
             one, first = made[name][i], took[next(iter(took))]

@@ -6,6 +6,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -97,7 +98,8 @@ class NeighborCounts:
     outside: int = 0
     wait_until: int = 0
     done: bool = False
-    recent: deque[tuple[UInt64Array, Int64Array, Float64Array]] = field(
+    # Words, offsets and distances; without offsets, those of one query.
+    recent: deque[tuple[UInt64Array, Int64Array | None, Float64Array]] = field(
         default_factory=lambda: deque(maxlen=MEASURED_QUERIES)
     )
 
@@ -136,7 +138,7 @@ class NeighborCounts:
     ) -> bool:
         """Count one query, as `are_outside` does; the counts are for its k."""
         count = len(distances)
-        self.recent.append((words, np.array((0, count), np.int64), distances))
+        self.recent.append((words, None, distances))
         inside = count == self.k and bool(distances[-1] <= limit)
         return self._add(1, int(inside), entries)
 
@@ -164,9 +166,8 @@ class NeighborCounts:
         """Return the last queries, and the distances of their answers."""
         rows = []
         for _, offsets, distances in self.recent:
-            for start, stop in zip(
-                offsets[:-1].tolist(), offsets[1:].tolist(), strict=True
-            ):
+            bounds = [0, len(distances)] if offsets is None else offsets.tolist()
+            for start, stop in pairwise(bounds):
                 row = np.full(self.k, np.inf)
                 row[: stop - start] = distances[start:stop]
                 rows.append(row)

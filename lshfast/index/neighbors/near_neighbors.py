@@ -514,17 +514,16 @@ class NearNeighbors(StoredIndex):
             `examine`.
         """
         k = check_int("k", k, 1)
+        if most is None and least is None and examine is None and threads is None:
+            neighbors = self._nearest_to_point(points, k)
+            if neighbors is not None:
+                return neighbors
         limit = (
             None
             if examine is None
             else Limit("closest", check_int("examine", examine, 1))
         )
         is_apart = self._apart(most, least)
-        is_plain = limit is None and is_apart is None
-        if is_plain and (threads is None or (type(threads) is int and threads > 0)):
-            neighbors = self._nearest_to_point(points, k)
-            if neighbors is not None:
-                return neighbors
         items, words, single = self._points.check(points)
         count = thread_count(threads)
         if is_apart is not None:

@@ -300,11 +300,10 @@ class Segments:
     ) -> PointAnswer | None:
         """Search the codes of all segments for one point: see `Store.search_point`."""
         segments = self.all
-        if not segments or any(segment.kind == "object" for segment in segments):
+        if not segments or segments[0].kind == "object":
             return None
         tables = [segment.tables for segment in segments]
-        answer = search_point(tables, searcher, point, most, within)
-        return None if answer is None else PointAnswer(*answer)
+        return search_point(tables, searcher, point, most, within)
 
     def query_one(
         self, signature: UInt64Array, least: int | None

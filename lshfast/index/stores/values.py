@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 import numpy as np
 
@@ -293,16 +293,9 @@ class Neighbors(NamedTuple):
     examined: Int64Array
 
 
-class PointAnswer(NamedTuple):
-    """The neighbors of one point, in the order of `Neighbors`.
-
-    `distances` are floats, and `words`, uint64 (1, payload), are those of the point.
-    """
-
-    keys: list[Any]
-    distances: list[float]
-    words: UInt64Array
-
+# The neighbors of one point, in the order of `Neighbors`: keys and distances, and the words of
+# the point, uint64 (1, payload).
+PointAnswer: TypeAlias = tuple[list[Any], list[float], UInt64Array]
 
 FoundOrNeighbors = TypeVar("FoundOrNeighbors", Found, Neighbors)
 
