@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from lshfast.families.grid import GridSquares
     from lshfast.families.guarantees import amplification_for, probe_success, rho
     from lshfast.families.lines import CauchyLines, GaussianLines
-    from lshfast.families.plane import PlaneLines
+    from lshfast.families.plane import PlaneLines, unit_line_probability
     from lshfast.families.planning import (
         plan_bands,
         plan_recall,
@@ -110,6 +110,7 @@ __all__ = [
     "plot_curve",
     "probe_success",
     "rho",
+    "unit_line_probability",
 ]
 
 if not TYPE_CHECKING:
@@ -126,7 +127,7 @@ if not TYPE_CHECKING:
             "grid": "GridSquares",
             "guarantees": "amplification_for probe_success rho",
             "lines": "CauchyLines GaussianLines",
-            "plane": "PlaneLines",
+            "plane": "PlaneLines unit_line_probability",
             "planning": "plan_bands plan_recall plan_weights plan_work",
             "plans": "BandPlan Costs",
             "plots": "plot_curve",

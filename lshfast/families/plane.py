@@ -221,11 +221,16 @@ def unit_line_probability(
     TypeError, ValueError
         If an argument has the wrong type or is out of range.
 
+    See Also
+    --------
+    lshfast.families.PlaneLines : Random lines in the plane.
+    lshfast.families.GaussianLines : Random lines for Euclidean distance, of any dimension.
+
     Examples
     --------
     The probability at twice the width is at most 1/3 up to four dimensions only:
 
-    >>> from lshfast.families.plane import unit_line_probability
+    >>> from lshfast.families import unit_line_probability
     >>> [
     ...     float(unit_line_probability(2, 1, dim).round(3))
     ...     for dim in (2, 3, 4, 5, 8, 16, 100)

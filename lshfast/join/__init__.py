@@ -19,6 +19,7 @@ Files:
 - exact_join.py, prefix_segment.py, set_ranks.py, thresholds.py: exact joins; sets that are searched
   by their prefixes; sets as ranks; thresholds as fractions.
 - group_pairs.py: the pairs that groups need, without a list of all pairs.
+- star_join.py: the same from an exact join, also with a greatest similarity.
 - short_rows.py: these pairs for large components of short rows, by an exact join; the same for a
   crowd of such rows before they are sketched.
 - pair_arrays.py, all_pairs.py: arrays of pairs; all similar pairs, a batch at a time.

@@ -18,7 +18,8 @@
 
 Files:
 
-- urls.py, mirrors.py: URLs as bigrams of words; mirror hosts.
+- urls.py, links.py, mirrors.py: URLs without sessions, and as bigrams of words; links of pages;
+  mirror hosts.
 - contraction.py, prefixes.py: contraction of link graphs; lists of link sets by their rarest links.
 - command.py, job.py, page.py: the commands and their options; their jobs; the page of mirror hosts.
 """
@@ -29,18 +30,22 @@ from lshfast._common.lazy import lazy_names
 
 if TYPE_CHECKING:
     from lshfast.web.contraction import Contraction, contract
+    from lshfast.web.links import page_links, virtual_hosts
     from lshfast.web.mirrors import Mirror, Mirrors, find_mirrors
-    from lshfast.web.urls import HostPath, path_bigrams, split_url
+    from lshfast.web.urls import HostPath, clean_url, path_bigrams, split_url
 
 __all__ = [
     "Contraction",
     "HostPath",
     "Mirror",
     "Mirrors",
+    "clean_url",
     "contract",
     "find_mirrors",
+    "page_links",
     "path_bigrams",
     "split_url",
+    "virtual_hosts",
 ]
 
 if not TYPE_CHECKING:
@@ -48,7 +53,8 @@ if not TYPE_CHECKING:
         __name__,
         {
             "contraction": "Contraction contract",
+            "links": "page_links virtual_hosts",
             "mirrors": "Mirror Mirrors find_mirrors",
-            "urls": "HostPath path_bigrams split_url",
+            "urls": "HostPath clean_url path_bigrams split_url",
         },
     )

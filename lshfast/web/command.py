@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from lshfast._common.choices import PairMeasure
 from lshfast._engine.options.command import (
     QUIET,
     READING,
@@ -41,7 +42,25 @@ MIRRORS_OPTIONS = (
         "Least similarity of the paths of two hosts, in (0, 1].",
         float,
     ),
+    daily_option(
+        "measure",
+        "jaccard",
+        "Of hosts with a and b paths, o of them on both: jaccard, o / (a + b - o), or containment, "
+        "o / min(a, b).",
+        PairMeasure,
+    ),
+    replace(
+        OPTIONS["most"],
+        help="Greatest similarity of the paths: hosts that are close, but no copies.",
+        daily=True,
+    ),
     daily_option("min_paths", 3, "Hosts with fewer paths are not compared.", int),
+    daily_option(
+        "clean_urls",
+        False,
+        "Compare URLs without numbers of sessions and tracking.",
+        bool,
+    ),
     Option(
         "num_perm",
         None,
@@ -57,6 +76,18 @@ MIRRORS_OPTIONS = (
     *READING,
     *options_named("on_error", "threads", "overwrite"),
     QUIET,
+)
+# The options of a plan of a search for mirrors.
+PLAN_NAMES = (
+    "threshold",
+    "measure",
+    "most",
+    "min_paths",
+    "clean_urls",
+    "num_perm",
+    "recall",
+    "seed",
+    "threads",
 )
 CONTRACT_OPTIONS = (
     output_option(f"The links that are left, source and target: {TABLES}."),
@@ -104,11 +135,7 @@ def mirrors(options: Options, console: Console) -> None:
     from lshfast.web.job import mirrors_of_files
     from lshfast.web.mirrors import mirror_plan
 
-    plan = mirror_plan(
-        **options.picked(
-            ("threshold", "min_paths", "num_perm", "recall", "seed", "threads")
-        )
-    )
+    plan = mirror_plan(**options.picked(PLAN_NAMES))
     source = Inputs.of(options.urls, options.with_(id_column=options.content_column))
     with console.watching(options.output, source) as watch:
         table = source.table(options)

@@ -191,7 +191,7 @@ def mirrors_of_files(
         few=mirrors.few,
         compared=mirrors.compared,
         threshold=plan.threshold,
-        recall=float(plan.bands.probability(plan.threshold)),
+        recall=plan.recall,
     )
     return mirrors, summary
 
@@ -203,7 +203,9 @@ def _mirrors_page(
 
     def paths_of(hosts: Collection[str]) -> Mapping[str, Collection[str]]:
         return paths_of_hosts(
-            (url for names in reader.again().batches() for url in names.first), hosts
+            (url for names in reader.again().batches() for url in names.first),
+            hosts,
+            plan.clean_urls,
         )
 
     return mirrors.page(

@@ -8,14 +8,14 @@ they are known: both are hashed under a secret key of the run.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lshfast._common.checks import Seed, check_int
+from lshfast._common.checks import Seed, check_bool, check_int, check_most
 from lshfast._common.display import Figure, Shown, counted
 from lshfast._common.growing import GrowingArray
 from lshfast._common.progress import Progress
@@ -29,14 +29,16 @@ from lshfast.banding.bands import Bands, check_recall, check_threshold, least_sl
 from lshfast.families.set_distances import overlaps
 from lshfast.join.copies import find_copies
 from lshfast.join.group_pairs import pairs_for_groups
-from lshfast.join.groups import star_groups
-from lshfast.join.jaccard import Comparison
+from lshfast.join.groups import Groups, by_preference, smallest, star_groups
+from lshfast.join.jaccard import Comparison, PairMeasure, check_measure
+from lshfast.join.star_join import star_pairs
+from lshfast.join.thresholds import rule_of
 from lshfast.kernels.sketch import MAX_NUM_PERM
 from lshfast.kernels.text import Texts, tokens_of_integers, tokens_of_texts
 from lshfast.sketch.minhash import EMPTY, MinHasher
 from lshfast.tokens import TokenSets
 from lshfast.web.page import PathsOf, page_of, paths_of_hosts
-from lshfast.web.urls import joined_tokens, path_bigrams, split_url
+from lshfast.web.urls import compared_parts, joined_tokens, path_bigrams
 
 # Slots of a signature, unless the recall at a low threshold needs more.
 NUM_PERM = 128
@@ -53,7 +55,8 @@ class Mirror(NamedTuple):
     host, mirror_of : str
         The host, and the host that is kept in its place.
     similarity : float
-        Jaccard similarity of their paths; with contents, of their paths with contents.
+        Jaccard similarity of their paths, or the containment; with contents, of their paths with
+        contents.
     paths : int
         Different paths of the host.
     common : int
@@ -146,7 +149,8 @@ class Mirrors(Shown):
         path, title, overwrite
             As for `lshfast.DedupResult.to_html`.
         urls : iterable of str, optional
-            The URLs that were searched. With them, the page shows some paths of pairs of hosts.
+            The URLs that were searched, as they were compared. With them, the page shows some paths
+            of pairs of hosts.
         command : str
             A command that repeats the search, which the page shows.
 
@@ -221,16 +225,35 @@ class MirrorPlan:
     """The checked parameters of a search for mirrors; `mirror_plan` creates it."""
 
     threshold: float
+    measure: PairMeasure
+    most: float | None
     min_paths: int
     hasher: MinHasher
     bands: Bands
     threads: int
+    clean_urls: bool
+
+    @property
+    def exact(self) -> bool:
+        """Whether all hosts are compared by an exact join, and not those with similar bigrams.
+
+        Signatures tell little of sets of very different sizes, and have no greatest similarity.
+        """
+        return self.measure == "containment" or self.most is not None
+
+    @property
+    def recall(self) -> float:
+        """The probability that two hosts at the threshold are compared."""
+        return 1.0 if self.exact else float(self.bands.probability(self.threshold))
 
 
 def mirror_plan(
     *,
     threshold: float = 0.5,
+    measure: PairMeasure = "jaccard",
+    most: float | None = None,
     min_paths: int = 3,
+    clean_urls: bool = False,
     num_perm: int | None = None,
     recall: float = 0.95,
     seed: Seed = 1,
@@ -245,10 +268,13 @@ def mirror_plan(
     bands = Bands.choose(threshold, num_perm, recall=recall)
     return MirrorPlan(
         threshold,
+        check_measure(measure),
+        check_most(most, threshold),
         check_int("min_paths", min_paths, 1),
         hasher,
         bands,
         thread_count(threads),
+        check_bool("clean_urls", clean_urls),
     )
 
 
@@ -257,7 +283,10 @@ def find_mirrors(
     contents: Sequence[str | bytes] | Sequence[int] | None = None,
     *,
     threshold: float = 0.5,
+    measure: PairMeasure = "jaccard",
+    most: float | None = None,
     min_paths: int = 3,
+    clean_urls: bool = False,
     num_perm: int | None = None,
     recall: float = 0.95,
     seed: Seed = 1,
@@ -273,6 +302,10 @@ def find_mirrors(
     with the most paths is kept, and among these the one that occurs first. Each removed host is
     itself similar to the host kept in its place.
 
+    With ``measure="containment"``, a host that has a part of the paths of a larger host is a mirror
+    of it, and with `most`, hosts are close but no copies. In both cases all hosts are compared, by
+    an exact join of their paths.
+
     Parameters
     ----------
     urls : iterable of str
@@ -281,15 +314,23 @@ def find_mirrors(
         The content of each page, or a checksum of it. Of ints, the lowest 64 bits count.
     threshold : float, default 0.5
         Least similarity, in (0, 1].
+    measure : {"jaccard", "containment"}, default "jaccard"
+        For hosts with a and b paths, of which o are on both: o / (a + b - o), or o / min(a, b), how
+        much of the smaller host the larger one has.
+    most : float, optional
+        Greatest similarity, from the threshold to 1. Pairs of hosts above it do not count, so that
+        copies of one host are kept beside each other, and each may be close to another host.
     min_paths : int, default 3
         Hosts with fewer different paths are kept and not compared, because equal paths of few pages
         say little.
+    clean_urls : bool, default False
+        Compare URLs as `clean_url` returns them: without numbers of sessions and tracking.
     num_perm : int, optional
         Slots of a signature, in 1..65,536. By default 128, or as many as the recall needs at a low
         threshold.
     recall : float, default 0.95
         Probability, in (0, 1), that two hosts are compared if the similarity of their bigrams
-        equals the threshold.
+        equals the threshold. It does not matter with containment or `most`, which find all pairs.
     seed : int or "random", default 1
         Seed of the signatures, in 0..2**64 - 1.
     threads : int, optional
@@ -335,10 +376,22 @@ def find_mirrors(
     ... ]
     >>> [tuple(mirror) for mirror in find_mirrors(urls).removed]
     [('mirror.b.example', 'a.example', 1.0, 3, 3, 1.0)]
+
+    A host with 3 of 60 pages of another one:
+
+    >>> urls += [f"http://a.example/page{number}" for number in range(57)]
+    >>> find_mirrors(urls).removed
+    []
+    >>> found = find_mirrors(urls, measure="containment")
+    >>> [(mirror.host, mirror.similarity) for mirror in found.removed]
+    [('mirror.b.example', 1.0)]
     """
     plan = mirror_plan(
         threshold=threshold,
+        measure=measure,
+        most=most,
         min_paths=min_paths,
+        clean_urls=clean_urls,
         num_perm=num_perm,
         recall=recall,
         seed=seed,
@@ -434,7 +487,7 @@ class HostSets:
         numbers = self._numbers
         for place, url in enumerate(urls):
             try:
-                host, path = split_url(url)
+                host, path = compared_parts(url, self.plan.clean_urls)
             except (TypeError, ValueError) as error:
                 bad[place] = str(error)
                 continue
@@ -459,12 +512,13 @@ class HostSets:
                 0,
                 self._key,
             )
-        bigrams = path_bigrams(paths, seed=self.plan.hasher.seed)
         self._owners.extend(rows)
         self._paths.extend(tokens)
         self._elements.extend(elements)
-        self._bigram_owners.extend(np.repeat(rows, bigrams.counts))
-        self._bigrams.extend(bigrams.tokens)
+        if not self.plan.exact:
+            bigrams = path_bigrams(paths, seed=self.plan.hasher.seed)
+            self._bigram_owners.extend(np.repeat(rows, bigrams.counts))
+            self._bigrams.extend(bigrams.tokens)
         self.urls += len(good)
         return bad
 
@@ -484,25 +538,14 @@ class HostSets:
         paths = (
             _sets_of(owners, pages[1], n).distinct() if self.with_contents else elements
         )
-        bigrams = _sets_of(self._bigram_owners.finished(), self._bigrams.finished(), n)
         few = paths.counts < plan.min_paths
-        signatures = plan.hasher.sketch(bigrams, threads=plan.threads)
-        signatures[few] = EMPTY
         copies = find_copies(elements)
         copies[few] = np.flatnonzero(few)
+        find_groups = self._groups_of_join if plan.exact else self._groups_of_bands
         report = (
             (lambda done, total: progress("verify", done, total)) if progress else None
         )
-        pairs, compared = pairs_for_groups(
-            elements,
-            signatures,
-            plan.bands.keys(signatures),
-            Comparison(plan.threshold, threads=plan.threads),
-            copies=copies,
-            preference=paths.counts,
-            progress=report,
-        )
-        groups = star_groups(n, pairs, copies=copies, preference=paths.counts)
+        groups, compared = find_groups(elements, paths.counts, few, copies, report)
         removed = np.flatnonzero(groups.keeper != int64_range(n))
         keepers = groups.keeper[removed]
         shared, common = (
@@ -530,6 +573,63 @@ class HostSets:
             int(few.sum()),
             compared,
         )
+
+    def _groups_of_bands(
+        self,
+        elements: TokenSets,
+        path_counts: Int64Array,
+        few: BoolArray,
+        copies: Int64Array,
+        report: Callable[[int, int], None] | None,
+    ) -> tuple[Groups, int]:
+        """Group the hosts that share a bucket of signatures of their bigrams."""
+        plan = self.plan
+        n = len(elements)
+        bigrams = _sets_of(self._bigram_owners.finished(), self._bigrams.finished(), n)
+        signatures = plan.hasher.sketch(bigrams, threads=plan.threads)
+        signatures[few] = EMPTY
+        pairs, compared = pairs_for_groups(
+            elements,
+            signatures,
+            plan.bands.keys(signatures),
+            Comparison(plan.threshold, threads=plan.threads),
+            copies=copies,
+            preference=path_counts,
+            progress=report,
+        )
+        return star_groups(n, pairs, copies=copies, preference=path_counts), compared
+
+    def _groups_of_join(
+        self,
+        elements: TokenSets,
+        path_counts: Int64Array,
+        few: BoolArray,
+        copies: Int64Array,
+        report: Callable[[int, int], None] | None,
+    ) -> tuple[Groups, int]:
+        """Group the hosts by a join of their elements."""
+        plan = self.plan
+        n = len(elements)
+        first_rows = np.flatnonzero((copies == int64_range(n)) & ~few)
+        pairs, compared = star_pairs(
+            elements,
+            by_preference(first_rows, copies, path_counts),
+            rule_of(plan.measure, plan.threshold),
+            most=plan.most,
+            threads=plan.threads,
+            progress=report,
+        )
+        if plan.most is None or plan.most == 1:
+            return star_groups(
+                n, pairs, copies=copies, preference=path_counts
+            ), compared
+        # Copies are too similar to each other, and each one is as similar to others as the first.
+        groups = star_groups(n, pairs, preference=path_counts)
+        keeper = groups.keeper[copies]
+        similarity = groups.similarity[copies]
+        is_kept = keeper == copies
+        keeper[is_kept] = np.flatnonzero(is_kept)
+        return Groups(keeper, similarity, smallest(keeper)), compared
 
 
 def _equal_paths(

@@ -12,7 +12,7 @@ from lshfast._common.rows import int64_range
 from lshfast._common.types import Float64Array, Int64Array
 from lshfast._io.pages.page import render, short
 from lshfast._io.pages.svg import Bar, Bin, bars, histogram
-from lshfast.web.urls import split_url
+from lshfast.web.urls import compared_parts
 
 # What is shown: pairs of hosts in the table, kept hosts by their mirrors, pairs with their paths,
 # and of these the common paths, and those of one host alone. Of each host, at most PATHS_HELD
@@ -148,13 +148,13 @@ def _sentences(
 
 
 def paths_of_hosts(
-    urls: Iterable[str], hosts: Collection[str]
+    urls: Iterable[str], hosts: Collection[str], clean_urls: bool = False
 ) -> dict[str, dict[str, None]]:
     """Return the first different paths of some hosts; what is no URL is left out."""
     host_paths: dict[str, dict[str, None]] = {host: {} for host in hosts}
     for url in urls:
         try:
-            host, path = split_url(url)
+            host, path = compared_parts(url, clean_urls)
         except (TypeError, ValueError):
             continue
         paths = host_paths.get(host)

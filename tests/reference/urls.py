@@ -20,7 +20,14 @@ def bigrams(path):
     return [(found[i], found[i + 1], i) for i in range(len(found) - 1)]
 
 
-def mirrors(sites, threshold, min_paths):
+def similarity(first, second, measure="jaccard"):
+    """Return the Jaccard similarity or the containment of two sets."""
+    if measure == "containment":
+        return len(first & second) / min(len(first), len(second))
+    return len(first & second) / len(first | second)
+
+
+def mirrors(sites, threshold, min_paths, measure="jaccard", most=1):
     """Return {host: kept host} for sites {host: set of paths, or of (path, content)}, by stars over all pairs."""
     order = sorted(
         sites,
@@ -36,7 +43,7 @@ def mirrors(sites, threshold, min_paths):
         if len(paths) < min_paths:
             continue
         for other in kept:
-            if len(own & sites[other]) / len(own | sites[other]) >= threshold:
+            if threshold <= similarity(own, sites[other], measure) <= most:
                 found[host] = other
                 break
         else:

@@ -125,3 +125,26 @@ def test_a_sample_of_a_short_text_may_be_empty():
     found = shingle(["a b c", "d e f"], size=3, sample=2**32)
     assert isinstance(found, TokenSets)
     assert found.counts.tolist() == [0, 0]
+
+
+TEXTS = ["the cat sat on the mat and ran", "", "one", "the cat sat on the mat"] * 3
+WAYS = [("word", 2), ("char", 5), ("stopword", 2)]
+
+
+@pytest.mark.parametrize(("unit", "size"), WAYS)
+@pytest.mark.parametrize(("sample", "threads"), [(1, 1), (3, 1), (2**31, 2)])
+def test_tokens_of_32_bits(unit, size, sample, threads):
+    """They are the upper halves of the tokens of 64 bits, in rows of the same lengths."""
+    arguments = {"unit": unit, "size": size, "sample": sample, "threads": threads}
+    long, short = (shingle(TEXTS, **arguments, bits=bits) for bits in (64, 32))
+    assert short.tokens.dtype == np.uint64
+    assert short.offsets.tolist() == long.offsets.tolist()
+    assert short.tokens.tolist() == [token >> 32 for token in long.tokens.tolist()]
+
+
+@pytest.mark.parametrize("bits", [0, 16, 33, 128, -32])
+def test_tokens_have_32_or_64_bits(bits):
+    with pytest.raises(ValueError, match=f"bits must be .*32.*64.* not {bits}"):
+        shingle(["a b c"], bits=bits)
+    with pytest.raises(TypeError, match="bits must be an int"):
+        shingle(["a b c"], bits=float(bits))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lshfast.web import Mirror, find_mirrors, path_bigrams, split_url
+from lshfast.web import Mirror, find_mirrors, split_url
 from lshfast.web import mirrors as module
 from tests.cli.commands import failing, run
 from tests.reference import urls as reference
@@ -58,21 +58,35 @@ hosts = st.dictionaries(
 
 
 @settings(max_examples=100)
-@given(hosts, st.sampled_from([0.3, 0.5, 2 / 3, 1.0]), st.integers(1, 4))
-def test_against_all_pairs(sites, threshold, min_paths):
+@given(
+    hosts,
+    st.sampled_from([0.3, 0.5, 2 / 3, 1.0]),
+    st.integers(1, 4),
+    st.sampled_from(["jaccard", "containment"]),
+    st.sampled_from([None, 0.5, 2 / 3, 0.9, 1.0]),
+)
+def test_against_all_pairs(sites, threshold, min_paths, measure, most):
     """Mirrors are those of all pairs, with exact figures, if the recall is nearly 1."""
+    if most is not None:
+        threshold = min(threshold, most)
     found = find_mirrors(
-        urls_of(sites), threshold=threshold, min_paths=min_paths, recall=0.999999
+        urls_of(sites),
+        threshold=threshold,
+        measure=measure,
+        most=most,
+        min_paths=min_paths,
+        recall=0.999999,
     )
     assert found.hosts == list(sites)
-    expected = reference.mirrors(sites, threshold, min_paths)
+    expected = reference.mirrors(sites, threshold, min_paths, measure, most or 1)
     assert {
         host: found.hosts[row]
         for host, row in zip(found.hosts, found.keeper.tolist(), strict=True)
     } == expected
     for mirror in found.removed:
         own, other = sites[mirror.host], sites[mirror.mirror_of]
-        assert mirror.similarity == len(own & other) / len(own | other) >= threshold
+        exact = reference.similarity(own, other, measure)
+        assert threshold <= mirror.similarity == exact <= (most or 1)
         assert (mirror.paths, mirror.common, mirror.agreement) == (
             len(own),
             len(own & other),
@@ -150,44 +164,107 @@ def test_g2_suspects_of_an_earlier_crawl_first():
     assert len(found.removed) == 10
 
 
-def test_g2_hosts_that_are_close_but_no_mirrors():
+@pytest.mark.parametrize("measure", ["jaccard", "containment"])
+def test_g2_hosts_that_are_close_but_no_mirrors(measure):
     paths = site(np.random.default_rng(7), 20)
     sites = {
         "a.example": paths,
         "mirror.example": paths[:18],
+        "copy.example": paths,
         "close.example": [*paths[:11], "/x/y/z", "/x/y/w"],
+        "copy.of.close.example": [*paths[:11], "/x/y/z", "/x/y/w"],
     }
-    found = find_mirrors(urls_of(sites), threshold=0.3, recall=0.99)
-    similarity = {mirror.host: mirror.similarity for mirror in found.removed}
-    assert similarity == {"mirror.example": 0.9, "close.example": 11 / 22}
-    assert [host for host, value in similarity.items() if 0.3 <= value < 0.8] == [
-        "close.example"
-    ]
-
-
-def test_g2_what_servers_write_into_urls():
-    """Links are resolved against <base> before; session numbers make other paths, but not other bigrams."""
-    base, links = (
-        "http://a.example/docs/guide/",
-        ["start.html", "../install/mac.html", "/news/launch", "more/faq.html"],
+    bounds = {"jaccard": (0.3, 0.8), "containment": (0.8, 0.85)}[measure]
+    close = {"jaccard": 11 / 22, "containment": 11 / 13}[measure]
+    found = find_mirrors(
+        urls_of(sites), measure=measure, threshold=bounds[0], most=bounds[1]
     )
-    urls = [urljoin(base, link) for link in links]
-    assert [split_url(url).path for url in urls][1:3] == [
-        "/docs/install/mac.html",
-        "/news/launch",
+    assert [mirror[:3] for mirror in found.removed] == [
+        ("close.example", "a.example", close),
+        ("copy.of.close.example", "a.example", close),
     ]
+
+
+def test_g2_hosts_with_a_part_of_the_pages():
+    """With containment, also by contents: pages that differ do not count."""
+    pages = {f"/page/{name}": name for name in map(str, range(400))}
+    part = dict(list(pages.items())[:20])
+    sites = {"big.example": pages, "part.example": part}
+    sites["other.example"] = dict.fromkeys(part, "another site")
+    urls = urls_of(sites)
+    contents = [text for paths in sites.values() for text in paths.values()]
+    assert find_mirrors(urls, contents).removed == []
+    found = find_mirrors(urls, contents, measure="containment", threshold=0.9)
+    assert found.removed == [Mirror("part.example", "big.example", 1.0, 20, 20, 1.0)]
+
+
+@pytest.mark.parametrize("arguments", [{"measure": "containment"}, {"most": 0.8}])
+def test_a_crowd_of_similar_hosts_takes_little_memory(arguments):
+    """All of 2,000 hosts are similar to each other; only pairs with kept hosts are stored."""
+    generator = np.random.default_rng(3)
+    urls = [
+        f"http://h{host}.example/page{page}"
+        for host in range(2000)
+        for page in generator.choice(10, 8, replace=False)
+    ]
+    urls += [f"http://all.example/page{page}" for page in range(10)]
+    found = find_mirrors(urls, threshold=0.6, **arguments)
+    assert {mirror.mirror_of for mirror in found.removed} == {"all.example"}
+    assert len(found.removed) == 2000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"measure": "cosine"}, "measure must be 'jaccard' or 'containment'"),
+        ({"most": 0.4}, "most must be in 0.5..1, from the threshold, not 0.4"),
+        ({"most": 1.5}, "most must be in 0.5..1"),
+        ({"most": "high"}, "most must be a number, not 'high'"),
+        ({"clean_urls": "yes"}, "clean_urls must be"),
+    ],
+)
+def test_bounds_of_mirrors_are_checked(arguments, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        find_mirrors(["http://a.example/"], **arguments)
+
+
+def test_bounds_on_the_command_line(tmp_path):
+    pages = [f"/page/{name}" for name in "abcdefghij"]
+    sites = {"a.example": pages, "b.example": pages[:4], "c.example": pages}
+    (tmp_path / "urls.txt").write_text("\n".join(urls_of(sites)) + "\n")
+    source, output = str(tmp_path / "urls.txt"), str(tmp_path / "out.csv")
+    command = ["web", "mirrors", source, "-o", output, "--threshold", "0.3"]
+    run(*command, "--most", "0.9")
+    assert (tmp_path / "out.csv").read_text().splitlines()[1:] == [
+        "b.example,a.example,0.4,4,4,1.0"
+    ]
+    run(*command, "--measure", "containment", "--overwrite")
+    assert len((tmp_path / "out.csv").read_text().splitlines()) == 3
+    line = failing(2, *command, "--most", "0.2", "--overwrite")
+    assert "most must be in 0.3..1" in line
+
+
+@pytest.mark.parametrize("ways", ["python", "command"])
+def test_g2_what_servers_write_into_urls(ways, tmp_path):
+    """Session numbers make other paths, but not other bigrams; they are removed on request."""
+    base = "http://a.example/docs/guide/"
+    links = ["start.html", "../install/mac.html", "/news/launch", "more/faq.html"]
+    urls = [urljoin(base, link) for link in links]
     sessions = [
         f"{url.replace('a.example', 'b.example')}?sid={number}"
         for number, url in enumerate(urls)
     ]
-    assert not find_mirrors(urls + sessions).removed
-    assert (
-        len(find_mirrors(urls + [url.split("?")[0] for url in sessions]).removed) == 1
+    if ways == "python":
+        assert not find_mirrors(urls + sessions).removed
+        assert len(find_mirrors(urls + sessions, clean_urls=True).removed) == 1
+        return
+    (tmp_path / "urls.txt").write_text("\n".join(urls + sessions) + "\n")
+    source, output, page = (
+        str(tmp_path / name) for name in ("urls.txt", "out.csv", "page.html")
     )
-    bigrams = path_bigrams(
-        ["/docs/guide/start.html?sid=12", "/docs/guide/start.html?sid=7"]
-    )
-    assert bigrams[0].tolist() == bigrams[1].tolist()
+    run("web", "mirrors", source, "-o", output, "--clean-urls", "--html", page)
+    assert len((tmp_path / "out.csv").read_text().splitlines()) == 2
+    assert "sid=" not in (tmp_path / "page.html").read_text()
 
 
 def test_contents_tell_hosts_with_equal_paths_apart():

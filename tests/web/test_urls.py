@@ -4,7 +4,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lshfast.web import path_bigrams, split_url
+from lshfast.web import (
+    clean_url,
+    page_links,
+    path_bigrams,
+    split_url,
+    virtual_hosts,
+)
 from tests.reference import urls as reference
 
 PATH = "/cellblock16/inmates/dilbert/personal/foo.htm"
@@ -123,3 +129,87 @@ def test_errors():
     long = "http://a b/" + "x" * 1000
     with pytest.raises(ValueError, match=r"x\.\.\.'$"):
         split_url(long)
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://a.example", "http://a.example"),
+        ("a.example?sid=1", "a.example"),
+        ("http://a.example/?SID=1#top", "http://a.example/"),
+        ("http://a.example/x;jsessionid=3/y;v=1?a=1", "http://a.example/x/y;v=1?a=1"),
+        ("//A.example:80/p?PHPSESSID=1&b=2&a=1", "//A.example:80/p?b=2&a=1"),
+        ("http://a.example/p?b=2;sid=4", "http://a.example/p?b=2"),
+        ("http://a.example/(S(x1)F(y))/p", "http://a.example/p"),
+        ("http://a.example/(S(x1))", "http://a.example/"),
+        ("http://a.example/(abc)/f(x)/p", "http://a.example/(abc)/f(x)/p"),
+        ("http://a.example/p?utm_source=a&UTM_x&q=utm_a", "http://a.example/p?q=utm_a"),
+        ("http://a.example/p?side=1&xsid=2", "http://a.example/p?side=1&xsid=2"),
+        ("http://a.example/p?", "http://a.example/p?"),
+    ],
+)
+def test_g2_urls_without_sessions(url, expected):
+    assert clean_url(url) == expected
+    assert clean_url(expected) == expected
+
+
+def test_g2_more_parameters_that_are_dropped():
+    url = "http://a.example/p;REF=1?from=x&from2=y&b="
+    assert clean_url(url, ["ref", "from*"]) == "http://a.example/p?b="
+    for drop, message in (("ref", "in a list"), ([""], "not ''"), ([1], "not 1")):
+        with pytest.raises(TypeError, match=message):
+            clean_url(url, drop)
+    with pytest.raises(ValueError, match="not a URL of http or https"):
+        clean_url("ftp://a.example/")
+
+
+@pytest.mark.parametrize(
+    ("base", "expected"),
+    [
+        ("", "http://a.example/d/x"),
+        ('<base href="http://b.example/e/">', "http://b.example/e/x"),
+        ('<base href="/f/"><base href="/g/">', "http://a.example/f/x"),
+        ('<base target="_top"><BASE HREF="../h/">', "http://a.example/h/x"),
+        ('<base href="mailto:me">', "http://a.example/d/x"),
+    ],
+)
+@pytest.mark.parametrize("place", ["before", "behind"])
+def test_g2_links_are_relative_to_the_base(base, expected, place):
+    links = "<p><a href=' x#y '>x</a> <a name=z>z</a></p>"
+    page = base + links if place == "before" else links + base
+    assert page_links(page, "http://a.example/d/page.html") == [expected]
+
+
+def test_links_of_a_page_in_their_order():
+    page = """<!doctype html><a href="/b?x=1&amp;y=2">b<area href=a><iframe src="//c.example/p"></iframe>
+    <a href="mailto:x@a.example">m</a><a href="javascript:go()">j</a><a href="http://[bad">n</a>
+    <a href="/b?x=1&amp;y=2">again</a><script>"<a href=no>"</script><img src=i.png><a href"""
+    assert page_links(page, "https://a.example/d/") == [
+        "https://a.example/b?x=1&y=2",
+        "https://a.example/d/a",
+        "https://c.example/p",
+        "https://a.example/b?x=1&y=2",
+    ]
+    assert page_links("", "http://a.example") == []
+    with pytest.raises(TypeError, match="html must be a str, not bytes"):
+        page_links(b"", "http://a.example")
+    with pytest.raises(ValueError, match="not a URL of http or https"):
+        page_links("", "file:///etc/passwd")
+
+
+def test_g2_names_of_one_server():
+    addresses = {
+        "a": "192.0.2.1",
+        "b": ["192.0.2.2", "192.0.2.3"],
+        "c": ("192.0.2.3", "192.0.2.4"),
+        "d": "192.0.2.9",
+        "e": [],
+        "f": {"192.0.2.4"},
+        "www.a": "192.0.2.1",
+    }
+    assert virtual_hosts(addresses) == [["a", "www.a"], ["b", "c", "f"]]
+    assert virtual_hosts({}) == []
+    with pytest.raises(TypeError, match="must be a mapping of hosts, not list"):
+        virtual_hosts(["a"])
+    with pytest.raises(TypeError, match="an address of 'a' must be a str, not 7"):
+        virtual_hosts({"a": [7]})
