@@ -6,14 +6,15 @@
 (62, False)
 
 `PolynomialHash` is k-independent, `MultiplyShift` is universal and takes one multiplication, and
-`MixedTabulation` spreads keys of any structure. `LinearPermutation` and `HalvingFamily` are
-families of permutations for minhash.
+`MixedTabulation` spreads keys of any structure. `LinearPermutation`, `HalvingFamily` and
+`RestrictedFamily` are families of permutations for minhash.
 
 Files:
 
 - functions.py, words.py, keys.py: functions of prime fields and of words; checks of keys.
 - perfect.py: perfect maps.
-- minwise.py: min-wise families.
+- minwise.py, restricted.py: min-wise families; families for sets of a few elements.
+- permutation_draws.py: draws from them, and their random bits.
 - gaussians.py: Gaussian numbers.
 """
 
@@ -37,9 +38,12 @@ if TYPE_CHECKING:
         minwise_error,
     )
     from lshfast.hashing.perfect import PerfectMap, PerfectStats
+    from lshfast.hashing.permutation_draws import Draw
+    from lshfast.hashing.restricted import RestrictedFamily
     from lshfast.hashing.words import MixedTabulation, MultiplyAddShift, MultiplyShift
 
 __all__ = [
+    "Draw",
     "HalvingFamily",
     "HashFunction",
     "LinearPermutation",
@@ -49,6 +53,7 @@ __all__ = [
     "PerfectMap",
     "PerfectStats",
     "PolynomialHash",
+    "RestrictedFamily",
     "StronglyUniversal",
     "WeaklyUniversal",
     "box_muller",
@@ -68,6 +73,8 @@ if not TYPE_CHECKING:
             "minwise": "HalvingFamily LinearPermutation linear_first_probability "
             "linear_first_range minwise_error",
             "perfect": "PerfectMap PerfectStats",
+            "permutation_draws": "Draw",
+            "restricted": "RestrictedFamily",
             "words": "MixedTabulation MultiplyAddShift MultiplyShift",
         },
     )

@@ -26,6 +26,7 @@ from lshfast._common.checks import (
 )
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.hashing.functions import P, WeaklyUniversal, check_prime
+from lshfast.hashing.permutation_draws import SizedFamily
 from lshfast.kernels import hashing as kernels
 
 HALVING = 67  # domain
@@ -37,7 +38,7 @@ BATCH_IMAGES = 1 << 18
 
 
 @dataclass(frozen=True)
-class HalvingFamily:
+class HalvingFamily(SizedFamily):
     """The min-wise independent family by recursive halving, for n = 2, 4, 8, 16 or 32.
 
     A first draw chooses which n / 2 elements come first, a second one which n / 4 positions of each
@@ -51,6 +52,13 @@ class HalvingFamily:
     n : int
         2, 4, 8, 16 or 32.
 
+    Attributes
+    ----------
+    size : int
+        The number of permutations.
+    bits : int
+        The random bits that name a permutation: log2 of the size, rounded up.
+
     Raises
     ------
     TypeError, ValueError
@@ -58,6 +66,7 @@ class HalvingFamily:
 
     See Also
     --------
+    lshfast.hashing.RestrictedFamily : A smaller family, for sets of a few elements.
     lshfast.hashing.LinearPermutation : A random linear permutation.
     lshfast.hashing.minwise_error : How far permutations are from min-wise independence.
 

@@ -10,6 +10,7 @@ import pytest
 from lshfast.hashing import (
     HalvingFamily,
     LinearPermutation,
+    RestrictedFamily,
     linear_first_probability,
     linear_first_range,
     minwise_error,
@@ -64,6 +65,98 @@ def test_g3_families_for_sets_of_at_most_k_elements():
             minwise_error(some, 2) + minwise_error(some, 3) > 0
             for some in combinations(every, size)
         )
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "size"),
+    [
+        (1, 1, 1),
+        (2, 2, 2),
+        (9, 2, 2),
+        (3, 3, 12),
+        (4, 4, 12),
+        (7, 3, 168),
+        (8, 4, 168),
+        (8, 5, 840),
+        (6, 5, 840),
+    ],
+)
+def test_g3_families_that_are_built(n, k, size):
+    family = RestrictedFamily(n, k)
+    every = np.array([family.permutation(i) for i in range(family.size)])
+    assert len(every) == family.size == size
+    assert size % lcm(*range(1, k + 1)) == 0
+    assert [minwise_error(every, each) for each in range(1, k + 1)] == [0] * k
+    if size == 2:
+        assert n == 2 or minwise_error(every, 3) > 0
+    if size == 168:
+        assert minwise_error(every, 5) > 0
+    for i in (0, size // 2, size - 1):
+        images = family.images(i, range(n))
+        assert images.argsort().argsort().tolist() == every[i].tolist()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [13, 16])
+def test_g3_all_permutations_of_a_larger_family(n):
+    family = RestrictedFamily(n, 4)
+    assert (family.size, family.bits) == (5040, 13)
+    every = [family.permutation(i) for i in range(family.size)]
+    assert len({tuple(row) for row in np.array(every).tolist()}) == 5040
+    assert minwise_error(every, 4) == 0
+
+
+def test_g3_a_large_universe():
+    """Images are those of a permutation, and each of four elements is first equally often."""
+    family = RestrictedFamily(2**32, 4)
+    assert family.bits == 559
+    elements = np.array([0, 1, 2, 77, 2**31, 2**32 - 1])
+    images = [family.images(d.number, elements) for d in family.draw_numbers(600)]
+    assert all(len(set(row.tolist())) == 6 for row in images)
+    assert max(row.max() for row in images) < 2**32
+    for chosen in combinations(range(6), 4):
+        firsts = np.bincount([row[list(chosen)].argmin() for row in images])
+        assert abs(firsts - 150).max() < 4 * sqrt(600 * 3 / 16)
+    small = RestrictedFamily(2**12, 3)
+    permutation = small.permutation(small.size // 3)
+    assert sorted(permutation.tolist()) == list(range(2**12))
+    with pytest.raises(ValueError, match=r"at most 2\*\*24 .* use images"):
+        family.permutation(0)
+
+
+@pytest.mark.parametrize(
+    "family", [HalvingFamily(4), RestrictedFamily(7, 3), RestrictedFamily(2**14, 3)]
+)
+def test_g3_a_draw_says_how_many_bits_it_took(family):
+    draws = family.draw_numbers(2000, seed=3)
+    taken = np.array([draw.bits for draw in draws])
+    assert set(taken % family.bits) == {0}
+    # A draw is rejected as often as bits name no permutation.
+    rejected = 1 - family.size / 2**family.bits
+    assert abs((taken > family.bits).mean() - rejected) < 4 * sqrt(1 / 4 / 2000)
+    assert all(0 <= draw.number < family.size for draw in draws)
+    assert draws[:5] == family.draw_numbers(5, seed=3)
+    if family.size == 12:
+        counts = np.bincount([draw.number for draw in draws], minlength=12)
+        assert abs(counts - 2000 / 12).max() < 4 * sqrt(2000 / 12)
+    assert RestrictedFamily(5, 1).draw_numbers(2) == [(0, 0), (0, 0)]
+    assert RestrictedFamily(9, 3).draw(2, seed=5).shape == (2, 9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((0, 1), "n must be"),
+        ((2**33, 2), "n must be"),
+        ((4, 5), "k must be in 1..4"),
+        ((33, 5), "n must be at most 32 for k above 4, not 33"),
+    ],
+)
+def test_bounds_of_restricted_families(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        RestrictedFamily(*arguments)
+    with pytest.raises(ValueError, match=r"elements must be in 0\.\.8, not 9"):
+        RestrictedFamily(9, 3).images(0, [9])
 
 
 def test_g3_random_bits_of_a_draw():
