@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 
 from lshfast import LSHIndex, TokenSets
 from lshfast.families import GridSquares
-from lshfast.fingerprints import FingerprintGrid, FingerprintMatcher, best_functions
+from lshfast.fingerprints import (
+    FingerprintGrid,
+    FingerprintMatcher,
+    best_functions,
+    normalize_prints,
+)
+from tests.cli.commands import failing, run
 from tests.conftest import csr
 
 
@@ -303,25 +309,103 @@ def test_g10_a_border_finds_prints_whose_minutiae_moved():
     assert common[1] > 1.3 * common[0]
 
 
-def test_g10_prints_are_normalised_before_the_grid():
-    """Another image of a finger is turned by 20 degrees, larger by a tenth, and elsewhere."""
+def turned(points, degrees, scale, core):
+    """Return another image of a finger."""
+    angle = np.radians(degrees)
+    matrix = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+    return scale * points @ matrix + core
+
+
+IMAGES = [(20, 1.1, (30, 40)), (180, 0.01, (-5, 0)), (-95, 700, (1e6, 2e6))]
+
+
+@pytest.mark.parametrize(("degrees", "scale", "core"), IMAGES)
+@pytest.mark.parametrize("known", [(), ("cores", "directions", "scales"), ("scales",)])
+def test_g10_prints_are_normalised_before_the_grid(degrees, scale, core, known):
+    """Images of a finger have the same squares, by what is known of an image and by the minutiae."""
     generator = np.random.default_rng(12)
-    finger, core = generator.uniform(-150, 150, (80, 2)), np.array([30, 40])
-    turn = np.radians(20)
-    matrix = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
-    image = 1.1 * finger @ matrix + core
-    again = (image - core) / 1.1 @ matrix.T
-    grid = FingerprintGrid(25, 16, 16, border=1)
-    first, normalised, as_it_is = (
-        grid.prints(np.zeros(len(points), int), *(points + 200).T, 1)
-        for points in (finger, again, image[np.abs(image).max(axis=1) < 200])
+    finger = generator.gamma(4, 30, (80, 2)) - 120
+    image = turned(finger, degrees, scale, core)
+    points = np.concatenate([finger, image])
+    truth = {
+        "cores": [(0, 0), core],
+        "directions": [1.0, 1.0 + np.radians(degrees)],
+        "scales": [90, 90 * scale],
+    }
+    grid = FingerprintGrid(25, 20, 20)
+    x, y = normalize_prints(
+        np.arange(2).repeat(80),
+        *points.T,
+        2,
+        center=(250, 250),
+        size=90,
+        **{name: truth[name] for name in known},
     )
-    matcher = FingerprintMatcher(GridSquares(grid.size))
-    assert matcher.match(first, normalised)["similarity"].tolist() == [1.0]
-    assert (
-        matcher.family.distance(first, as_it_is)
-        > 1 - 2 * (first.counts / grid.size) ** 2
-    )
+    assert np.allclose(x[:80], x[80:])
+    assert np.allclose(y[:80], y[80:])
+    inside = grid.contains(x, y)
+    assert inside.mean() > 0.9
+    prints = grid.prints(np.arange(2).repeat(80)[inside], x[inside], y[inside], 2)
+    assert prints[0].tolist() == prints[1].tolist()
+    if not known:
+        assert np.allclose([x[:80].mean(), y[:80].mean()], 250)
+        assert np.isclose(
+            np.sqrt(((x[:80] - 250) ** 2 + (y[:80] - 250) ** 2).mean()), 90
+        )
+
+
+def test_g10_prints_with_few_minutiae():
+    assert [part.tolist() for part in normalize_prints([], [], [], 2)] == [[], []]
+    x, y = normalize_prints([1, 0, 0], [7, 3, 3], [8, 4, 4], 3, center=(1, 2))
+    assert (x.tolist(), y.tolist()) == ([1, 1, 1], [2, 2, 2])
+    x, y = normalize_prints([0, 0], [0, 3], [0, 4], 1, size=10)
+    assert np.allclose(abs(y), 10)
+    assert np.allclose(x, 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"owners": [0, 2]}, r"owners must be in 0\.\.0, not 0\.\.2"),
+        ({"x": [0]}, "owners must have one number for each of 1 points"),
+        ({"y": [0]}, "x and y must have the same length, not 2 and 1"),
+        ({"x": [math.inf, 0]}, "x must be in"),
+        ({"x": [math.nan, 0]}, "x must be in"),
+        ({"center": 3}, "center must have one dimension"),
+        ({"center": (1, 2, 3)}, "center must be two numbers"),
+        ({"size": 0}, "size must be in"),
+        ({"scales": [0]}, "scales must be in"),
+        ({"cores": [1, 2]}, r"cores must have the shape \(1, 2\), not \(2,\)"),
+        ({"directions": [[1]]}, "directions must have the shape"),
+        ({"directions": ["up"]}, "directions must be numbers"),
+    ],
+)
+def test_bounds_of_normalisation(arguments, message):
+    valid = {"owners": [0, 0], "x": [0, 1], "y": [0, 1], "count": 1}
+    with pytest.raises((TypeError, ValueError), match=message):
+        normalize_prints(**(valid | arguments))
+
+
+def test_normalised_on_the_command_line(tmp_path):
+    finger = np.random.default_rng(2).gamma(4, 30, (80, 2))
+    prints = {"first": finger, "other": turned(finger, 20, 1.1, (-900, 40))}
+    rows = [
+        f"{name},{x},{y}" for name, points in prints.items() for x, y in points.tolist()
+    ]
+    source, output = tmp_path / "prints.csv", tmp_path / "out.csv"
+    source.write_text("\n".join(["id,x,y", *rows]) + "\n")
+    command = ["fingerprints", "match", str(source), "-o", str(output)]
+    options = ["--square", "25", "--normalize"]
+    assert "not on the grid" in failing(1, *command, "--square", "25")
+    result = run(*command, *options)
+    assert result.exit_code == 0, result.output
+    matches = output.read_text().splitlines()
+    assert len(matches) == 2
+    assert matches[1].startswith("first,other,")
+    assert matches[1].endswith(",1.0")
+    source.write_text("id,x,y\na,nan,1\n")
+    line = failing(1, *command, *options, "--overwrite")
+    assert "x and y must be in" in line
 
 
 @pytest.mark.parametrize(

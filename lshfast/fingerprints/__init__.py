@@ -3,6 +3,7 @@
 Files:
 
 - matching.py: prints as squares of a grid, and the matcher.
+- normalization.py: prints with the same place, direction and size.
 - command.py, job.py: the command and its options; its job.
 """
 
@@ -18,11 +19,22 @@ if TYPE_CHECKING:
         Rates,
         best_functions,
     )
+    from lshfast.fingerprints.normalization import normalize_prints
 
-__all__ = ["MATCH", "FingerprintGrid", "FingerprintMatcher", "Rates", "best_functions"]
+__all__ = [
+    "MATCH",
+    "FingerprintGrid",
+    "FingerprintMatcher",
+    "Rates",
+    "best_functions",
+    "normalize_prints",
+]
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = lazy_names(
         __name__,
-        {"matching": "MATCH FingerprintGrid FingerprintMatcher Rates best_functions"},
+        {
+            "matching": "MATCH FingerprintGrid FingerprintMatcher Rates best_functions",
+            "normalization": "normalize_prints",
+        },
     )

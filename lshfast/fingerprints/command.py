@@ -33,6 +33,13 @@ MATCH_OPTIONS = (
     *options_named("output_format", "defuse_formulas"),
     daily_option("grid_columns", 20, "Squares side by side.", int),
     daily_option("grid_rows", 20, "Squares on top of each other.", int),
+    daily_option(
+        "normalize",
+        False,
+        "Move, turn and scale prints by their minutiae: to the middle of the grid, a fourth of it "
+        "in size.",
+        bool,
+    ),
     file_option("against", "Match with the prints of this file, not with each other."),
     daily_option(
         "squares", 3, "Squares of a function; it says yes if both prints have all.", int
@@ -78,6 +85,7 @@ def match_prints(options: Options, console: Console) -> None:
             grid,
             matcher,
             against=options.against,
+            normalize=options.normalize,
             overwrite=options.overwrite,
             progress=watch,
         )

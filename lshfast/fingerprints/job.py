@@ -21,8 +21,17 @@ from lshfast._io import DataError
 from lshfast._io.advice import advising
 from lshfast._io.csv_files import records
 from lshfast._io.files import File, Reject, column_index
-from lshfast.fingerprints import FingerprintGrid, FingerprintMatcher
+from lshfast.fingerprints import (
+    FingerprintGrid,
+    FingerprintMatcher,
+    normalize_prints,
+)
+from lshfast.fingerprints.normalization import MOST
 from lshfast.tokens import TokenSets
+
+# The scale of normalised prints, as a share of the shorter side of the grid: nearly all minutiae
+# are within two of these of the core.
+SIZE_OF_PRINT = 0.25
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +42,8 @@ class FingerprintSummary(Account):
     ----------
     minutiae : int
         Rows that are minutiae: read = minutiae + rejected.
+    outside : int
+        Minutiae that are not on the grid after their prints were normalised.
     prints, database : int
         Prints, and prints that they were compared with.
     matched, matches : int
@@ -44,6 +55,7 @@ class FingerprintSummary(Account):
     PARTS: ClassVar[tuple[str, ...]] = "minutiae", "rejected"
 
     minutiae: int
+    outside: int
     prints: int
     database: int
     matched: int
@@ -54,7 +66,10 @@ class FingerprintSummary(Account):
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of a table."""
         rates = f"expected: {self.found:.2%} of prints of one finger, {self.false:.2%} of others"
-        yield figure("read", self.read, self.parts)
+        outside = ""
+        if self.outside:
+            outside = f"not on the grid after normalisation: {self.outside:,}"
+        yield figure("read", self.read, self.parts, outside)
         yield figure(
             "prints", self.prints, f"compared with {counted(self.database, 'print')}"
         )
@@ -68,12 +83,14 @@ class _Minutiae:
 
     grid: FingerprintGrid
     files: list[File]
+    normalize: bool
     names: dict[str, int] = field(default_factory=dict)
     owners: array[int] = field(default_factory=lambda: array("q"))
     x: array[float] = field(default_factory=lambda: array("d"))
     y: array[float] = field(default_factory=lambda: array("d"))
     rejected: list[Reject] = field(default_factory=list)
     read: int = 0
+    outside: int = 0
 
     def prints(self, progress: Progress | None) -> TokenSets:
         """Read all files, and return the prints."""
@@ -86,6 +103,20 @@ class _Minutiae:
             if progress:
                 progress("input", bytes_read, total)
         owners, x, y = (np.array(column) for column in (self.owners, self.x, self.y))
+        if self.normalize:
+            width = self.grid.square * self.grid.columns
+            height = self.grid.square * self.grid.rows
+            x, y = normalize_prints(
+                owners,
+                x,
+                y,
+                len(self.names),
+                center=(width / 2, height / 2),
+                size=min(width, height) * SIZE_OF_PRINT,
+            )
+            is_inside = self.grid.contains(x, y)
+            self.outside = int((~is_inside).sum())
+            owners, x, y = owners[is_inside], x[is_inside], y[is_inside]
         return self.grid.prints(owners, x, y, len(self.names))
 
     def _read_file(self, file: File) -> None:
@@ -116,7 +147,10 @@ class _Minutiae:
             )
         width = self.grid.square * self.grid.columns
         height = self.grid.square * self.grid.rows
-        if not (0 <= x < width and 0 <= y < height):
+        if self.normalize:
+            if not max(abs(x), abs(y)) <= MOST:
+                return f"x and y must be in -{MOST}..{MOST}, not {x:g} and {y:g}"
+        elif not (0 <= x < width and 0 <= y < height):
             return f"not on the grid, 0 <= x < {width:g} and 0 <= y < {height:g}: ({x:g}, {y:g})"
         self.owners.append(self.names.setdefault(name, len(self.names)))
         self.x.append(x)
@@ -131,6 +165,7 @@ def match_fingerprints(
     matcher: FingerprintMatcher,
     *,
     against: str | None = None,
+    normalize: bool = False,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> FingerprintSummary:
@@ -149,6 +184,9 @@ def match_fingerprints(
     against : path, optional
         A file of the minutiae of a database, with which the prints are matched. By default, with
         each other.
+    normalize : bool
+        Whether prints are normalised by their minutiae, with the core in the middle of the grid
+        (see `normalize_prints`). Minutiae that are not on the grid afterwards do not count.
     overwrite : bool
         Whether existing files are replaced.
     progress : callable, optional
@@ -172,9 +210,10 @@ def match_fingerprints(
         raise ValueError(
             f"the matcher is for a grid of {matcher.family.grid} squares, not of {grid.size}"
         )
-    reader = database = job.add(_Minutiae(grid, _tables(inputs)))
+    reader = database = job.add(_Minutiae(grid, _tables(inputs), normalize))
     if against is not None:
-        database = job.add(_Minutiae(grid, _tables(replace(inputs, paths=[against]))))
+        files = _tables(replace(inputs, paths=[against]))
+        database = job.add(_Minutiae(grid, files, normalize))
     job.check()
     prints = reader.prints(progress)
     database_prints = None if against is None else database.prints(progress)
@@ -198,6 +237,7 @@ def match_fingerprints(
     return job.account(
         FingerprintSummary,
         minutiae=len(reader.owners) + (0 if against is None else len(database.owners)),
+        outside=reader.outside + (0 if against is None else database.outside),
         prints=len(names),
         database=len(matches),
         matched=len(matched),

@@ -199,20 +199,7 @@ class FingerprintGrid:
         """
         squares = self._with_adjacent(x, y)
         count = check_int("count", count, 0)
-        rows = array_of(owners, "owners")
-        if len(rows) == 0:
-            rows = rows.astype(np.int64)
-        if rows.dtype.kind not in "iu":
-            raise TypeError(f"owners must be integers, not {rows.dtype}")
-        if rows.shape != squares.shape[1:]:
-            points = squares.shape[1]
-            raise ValueError(
-                f"owners must have one number for each of {points} points, not shape {rows.shape}"
-            )
-        if len(rows) and not 0 <= rows.min() <= rows.max() < count:
-            raise ValueError(
-                f"owners must be in 0..{count - 1}, not {rows.min()}..{rows.max()}"
-            )
+        rows = owners_of(owners, squares.shape[1], count)
         offsets = np.zeros(count + 1, np.int64)
         np.cumsum(np.bincount(rows, minlength=count) * len(squares), out=offsets[1:])
         order = np.argsort(rows, kind="stable")
@@ -584,6 +571,24 @@ def _pieces(buckets: _Buckets, database: _Lists) -> Iterator[_Buckets]:
         stop = starts[part.stop] if part.stop < len(starts) else len(buckets.prints)
         entries = slice(starts[part.start], stop)
         yield _Buckets(buckets.prints[entries], buckets.functions[entries])
+
+
+def owners_of(owners: npt.ArrayLike, points: int, count: int) -> Int64Array:
+    """Return the print of each minutia, or raise an error that names the argument."""
+    rows = array_of(owners, "owners")
+    if len(rows) == 0:
+        rows = rows.astype(np.int64)
+    if rows.dtype.kind not in "iu":
+        raise TypeError(f"owners must be integers, not {rows.dtype}")
+    if rows.shape != (points,):
+        raise ValueError(
+            f"owners must have one number for each of {points} points, not shape {rows.shape}"
+        )
+    if len(rows) and not 0 <= rows.min() <= rows.max() < count:
+        raise ValueError(
+            f"owners must be in 0..{count - 1}, not {rows.min()}..{rows.max()}"
+        )
+    return np.asarray(rows, np.int64)
 
 
 def _numbers(values: npt.ArrayLike | Sequence[Any], name: str) -> Float64Array:

@@ -38,12 +38,11 @@ if TYPE_CHECKING:
         minwise_error,
     )
     from lshfast.hashing.perfect import PerfectMap, PerfectStats
-    from lshfast.hashing.permutation_draws import Draw
+    from lshfast.hashing.permutation_draws import PermutationDraw
     from lshfast.hashing.restricted import RestrictedFamily
     from lshfast.hashing.words import MixedTabulation, MultiplyAddShift, MultiplyShift
 
 __all__ = [
-    "Draw",
     "HalvingFamily",
     "HashFunction",
     "LinearPermutation",
@@ -52,6 +51,7 @@ __all__ = [
     "MultiplyShift",
     "PerfectMap",
     "PerfectStats",
+    "PermutationDraw",
     "PolynomialHash",
     "RestrictedFamily",
     "StronglyUniversal",
@@ -73,7 +73,7 @@ if not TYPE_CHECKING:
             "minwise": "HalvingFamily LinearPermutation linear_first_probability "
             "linear_first_range minwise_error",
             "perfect": "PerfectMap PerfectStats",
-            "permutation_draws": "Draw",
+            "permutation_draws": "PermutationDraw",
             "restricted": "RestrictedFamily",
             "words": "MixedTabulation MultiplyAddShift MultiplyShift",
         },

@@ -10,7 +10,7 @@ from lshfast.kernels import hashing as kernels
 DRAWN_NUMBERS = 69  # domain
 
 
-class Draw(NamedTuple):
+class PermutationDraw(NamedTuple):
     """A permutation that was drawn from a family.
 
     Attributes
@@ -41,7 +41,7 @@ class SizedFamily(Protocol):
         """The random bits that name a permutation: log2 of the size, rounded up."""
         return (self.size - 1).bit_length()
 
-    def draw_numbers(self, count: int, seed: Seed = 1) -> list[Draw]:
+    def draw_numbers(self, count: int, seed: Seed = 1) -> list[PermutationDraw]:
         """Draw numbers of permutations uniformly, and say how many random bits each one took.
 
         A draw reads `bits` random bits. If they are a number that no permutation has, it rejects
@@ -56,7 +56,7 @@ class SizedFamily(Protocol):
 
         Returns
         -------
-        list of Draw
+        list of PermutationDraw
 
         Raises
         ------
@@ -79,5 +79,5 @@ class SizedFamily(Protocol):
                 for word in words.tolist():
                     number = number << 64 | word
                 number >>= 64 * words_of_number - self.bits
-            draws.append(Draw(number, bits))
+            draws.append(PermutationDraw(number, bits))
         return draws

@@ -170,6 +170,12 @@ WHAT_ELSE_IS_KNOWN = (
         metavar="NAME[:KIND]",
     ),
     Option(
+        "hold_out_window",
+        None,
+        "Estimate by pairs that differ by at most this in the column of --hold-out, such as days.",
+        float,
+    ),
+    Option(
         "rates",
         None,
         f"The rate of true matches by score, with --hold-out: {TABLES}.",
@@ -351,6 +357,7 @@ def _link_options_of(options: Options, assign: Assignment | None) -> LinkOptions
         assign=assign,
         synonyms=synonyms,
         held_out=options.hold_out,
+        held_out_window=options.hold_out_window,
         missing=options.missing or None,
         **options.picked(("scoring", "threshold", "seed", "threads")),
     )

@@ -281,7 +281,12 @@ class LinkRun:
         rates = None
         if self.task.held_out is not None:
             with self.times.stage("rates"):
-                rates = held_out_rates(self.task, self.candidates.compared, scores)
+                rates = held_out_rates(
+                    self.task,
+                    self.candidates.compared,
+                    scores,
+                    self.options.held_out_window,
+                )
         return LinkResult(
             links.i,
             links.j,

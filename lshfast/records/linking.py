@@ -72,6 +72,9 @@ def match_records(
     held_out : str or Field, optional
         A field that takes no part in blocking and scoring, from which the rate of true matches at
         each score is estimated (`LinkResult.rates`).
+    held_out_window : float, optional
+        The greatest difference of this field that a match may have, above 0, such as 90 days. The
+        rate is then estimated from the pairs within this window, and from random pairs within it.
     labels : table, or sequence of (id_a, id_b, answer), optional
         Pairs that a person has marked: a table with the columns id_a, id_b and answer, as
         `LinkResult.review` returns, or tuples of them. A pair that is marked "same" is a link,

@@ -18,6 +18,7 @@ from lshfast.records.comparison.synonyms import Synonyms
 from lshfast.records.linkage import BlockingRule
 from lshfast.records.links.assignment import check_assignment
 from lshfast.records.links.labels import marked_pairs
+from lshfast.records.results.rates import check_window
 from lshfast.records.tables.fields import Field, as_field
 from lshfast.records.values.missing import checked_missing
 
@@ -36,6 +37,7 @@ class LinkOptionTypes(TypedDict, total=False):
     synonyms: Synonyms | None
     frequencies: bool
     held_out: str | Field | None
+    held_out_window: float | None
     seed: int | Literal["random"]
     threads: int | None
     labels: Any
@@ -61,6 +63,7 @@ class LinkOptions:
     synonyms: Synonyms | None = None
     frequencies: bool = True
     held_out: str | Field | None = None
+    held_out_window: float | None = None
     seed: int | Literal["random"] = 1
     threads: int | None = None
     labels: Any = ()
@@ -102,6 +105,9 @@ class LinkOptions:
                 )
             if not np.isfinite(value):
                 raise ValueError(f"threshold must be finite, not {self.threshold}")
+        check_window(self.held_out_window, "held_out_window")
+        if self.held_out_window is not None and self.held_out is None:
+            raise ValueError("held_out_window needs a field that is held out: held_out")
         object.__setattr__(self, "labels", marked_pairs(self.labels))
         if self.missing is not None:
             checked_missing(self.missing)

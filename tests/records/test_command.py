@@ -317,6 +317,19 @@ def test_the_rate_of_true_matches(tmp_path):
     found = list(csv.DictReader(rates.read_text().splitlines()))
     assert float(found[-1]["true_match_rate"]) == 1.0
     assert b"<svg" in plot.read_bytes()
+    command = [
+        "records",
+        "dedup",
+        source,
+        "-o",
+        tmp_path / "w.csv",
+        "--id-column",
+        "id",
+    ]
+    result = run(*command, "--hold-out", "made:number", "--hold-out-window", 20)
+    assert result.exit_code == 0, result.stderr
+    line = failing(2, *command, "--hold-out-window", 20)
+    assert "held_out_window needs a field that is held out" in line
     assert failing(
         2,
         "records",

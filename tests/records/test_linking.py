@@ -240,6 +240,33 @@ def test_a_field_that_is_held_out(tables):
         match_records(*tables, id_column="id", held_out="height")
 
 
+def test_a_window_of_the_field_that_is_held_out(tables):
+    """Each match was made within 20 days, and random pairs within ten years."""
+    generator = np.random.default_rng(3)
+    first, second = (dict(table) for table in tables)
+    days = generator.integers(0, 3650, len(first["id"]))
+    made = dict(zip(first["id"], days.tolist(), strict=True))
+    first["made"] = list(made.values())
+    second["made"] = [
+        made.get(key.removesuffix("-copy"), int(generator.integers(0, 3650)))
+        + int(generator.integers(0, 20))
+        for key in second["id"]
+    ]
+    arguments = {"id_column": "id", "held_out": "made:number"}
+    wide, narrow = (
+        match_records(first, second, **arguments, held_out_window=window).rates
+        for window in (None, 90)
+    )
+    assert wide.h1 > 900
+    assert 35 < narrow.h1 < 50
+    assert narrow.h0 < 15
+    assert narrow.pairs.sum() <= wide.pairs.sum()
+    with pytest.raises(ValueError, match="held_out_window must be above 0, not -1"):
+        match_records(first, second, **arguments, held_out_window=-1)
+    with pytest.raises(ValueError, match="needs a field that is held out"):
+        match_records(first, second, held_out_window=90)
+
+
 def test_assignments(tables):
     a, b = tables
     twice = {name: values + values[:50] for name, values in b.items()}

@@ -57,6 +57,30 @@ def test_the_rate_of_a_mixture_within_its_error():
     assert (np.abs(table.rates - middle) < 4 * table.errors).all()
 
 
+def test_f30_pairs_within_a_window():
+    """Random dates of a year that are at most 90 days apart differ by 45 days or a little less."""
+    rng = np.random.default_rng(5)
+    random = np.abs(np.subtract(*rng.uniform(0, 3650, (2, 100_000))))
+    scores = np.repeat([10.0, 0.0], 2000)
+    days = np.concatenate([rng.uniform(0, 20, 2000), random[:2000]])
+    table = rate_table(scores, days, random=random, window=90, bins=2)
+    assert abs(table.h0 - 10) < 1
+    assert abs(table.h1 - 45) < 2
+    assert table.pairs[1] == 2000
+    assert table.pairs[0] == (random[:2000] <= 90).sum()
+    assert abs(table.rates - [0, 1]).max() < 0.3
+    wide = rate_table(scores, days, random=random, bins=2)
+    assert wide.h1 > 1000
+    for arguments, message in (
+        ({"window": 0}, "window must be above 0, not 0"),
+        ({"window": "a week"}, "window must be a number"),
+        ({"window": 1e-9, "h1": 1}, "that differ by at most 1e-09"),
+        ({"window": 1, "random": [2.0]}, "random pairs .* that differ by at most 1"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            rate_table([1.0], [1.0], **arguments)
+
+
 def test_means_of_matches_and_of_random_pairs():
     scores = np.repeat([10.0, 5.0, 0.0], [50, 100, 400])
     apart = np.repeat([1.0, 3.0, 9.0], [50, 100, 400])

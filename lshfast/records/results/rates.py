@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.checks import array_of, check_int, check_number
-from lshfast._common.types import Float64Array, Int64Array
+from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast._common.visible import visible
 from lshfast.records.results.text_tables import aligned
 
@@ -140,6 +140,7 @@ def rate_table(
     random: npt.ArrayLike | None = None,
     h0: float | None = None,
     h1: float | None = None,
+    window: float | None = None,
     bins: int = 20,
     field: str = "field",
 ) -> RateTable:
@@ -159,6 +160,9 @@ def rate_table(
         ranges with at least 30 pairs, or a tenth of all if these are fewer.
     h1 : float, optional
         The mean difference of random pairs; either this or `random` is needed.
+    window : float, optional
+        The greatest difference that a match may have, above 0, such as 90 days. Pairs that differ
+        by more are left out, random ones too.
     bins : int, default 20
         Ranges of equal width, in 1..10,000.
     field : str
@@ -182,9 +186,10 @@ def rate_table(
     [0.75]
     """
     bins = check_int("bins", bins, 1, 10_000)
-    score, difference = _pairs_with_both(scores, differences, field)
+    window = check_window(window)
+    score, difference = _pairs_with_both(scores, differences, field, window)
     if h1 is None:
-        h1 = _mean_difference([] if random is None else random, field)
+        h1 = _mean_difference([] if random is None else random, field, window)
     edges = np.linspace(score.min(), score.max(), bins + 1)
     place = np.clip(np.searchsorted(edges, score, side="right") - 1, 0, bins - 1)
     pairs = np.bincount(place, minlength=bins)
@@ -213,8 +218,29 @@ def rate_table(
     )
 
 
+def check_window(window: float | None, name: str = "window") -> float | None:
+    """Return the greatest difference of a match, or raise an error that names the argument."""
+    if window is not None and not check_number(name, window) > 0:
+        raise ValueError(f"{name} must be above 0, not {window}")
+    return window
+
+
+def _within(differences: Float64Array, window: float | None) -> BoolArray:
+    """Return which pairs have both values, with a difference within the window if there is one."""
+    if window is None:
+        return np.isfinite(differences)
+    return np.asarray(differences <= window)
+
+
+def _text_of_window(window: float | None) -> str:
+    return "" if window is None else f" that differ by at most {window:g}"
+
+
 def _pairs_with_both(
-    scores: npt.ArrayLike, differences: npt.ArrayLike, field: str
+    scores: npt.ArrayLike,
+    differences: npt.ArrayLike,
+    field: str,
+    window: float | None,
 ) -> tuple[Float64Array, Float64Array]:
     """Return the scores and differences of the pairs that have both values, after checks."""
     score = array_of(scores, "scores").astype(np.float64)
@@ -226,16 +252,21 @@ def _pairs_with_both(
         )
     if not np.isfinite(score).all() or (difference < 0).any():
         raise ValueError("scores must be finite, and differences at least 0 or NaN")
-    has_both = np.isfinite(difference)
-    if not has_both.any():
-        raise ValueError(f"no compared pair has both values of {field!r}")
-    return score[has_both], difference[has_both]
+    is_counted = _within(difference, window)
+    if not is_counted.any():
+        raise ValueError(
+            f"no compared pair has both values of {field!r}{_text_of_window(window)}"
+        )
+    return score[is_counted], difference[is_counted]
 
 
-def _mean_difference(random: npt.ArrayLike, field: str) -> float:
+def _mean_difference(random: npt.ArrayLike, field: str, window: float | None) -> float:
     """Return the mean difference of random pairs."""
     by_chance = array_of(random, "random").astype(np.float64)
-    by_chance = by_chance[np.isfinite(by_chance)]
+    by_chance = by_chance[_within(by_chance, window)]
     if not len(by_chance):
-        raise ValueError(f"h1 is needed, or random pairs with both values of {field!r}")
+        raise ValueError(
+            f"h1 is needed, or random pairs with both values of {field!r}"
+            f"{_text_of_window(window)}"
+        )
     return float(by_chance.mean())

@@ -24,9 +24,15 @@ RATE_PAIRS = 500_000
 
 
 def held_out_rates(
-    task: LinkTask, candidates: CandidatePairs, scores: CandidateScores
+    task: LinkTask,
+    candidates: CandidatePairs,
+    scores: CandidateScores,
+    window: float | None = None,
 ) -> RateTable:
-    """Estimate the rate of true matches from the field that is held out."""
+    """Estimate the rate of true matches from the field that is held out.
+
+    With a window, only pairs that differ by at most this count, random ones too.
+    """
     assert task.held_out is not None
     comparer = FieldComparer(task.held_out, task.synonyms, task.linkage.threads)
     sure = scores.least + SURE_BITS
@@ -34,7 +40,9 @@ def held_out_rates(
         sure = SURE_POINTS * sum(
             scorer.comparer.coded.field.points for scorer in scores.scorers
         )
-    return rates_of(task.linkage, candidates.places, scores.scorers, comparer, sure)
+    return rates_of(
+        task.linkage, candidates.places, scores.scorers, comparer, sure, window
+    )
 
 
 def rates_of(
@@ -43,6 +51,7 @@ def rates_of(
     scorers: PairScorer,
     comparer: FieldComparer,
     sure: float,
+    window: float | None = None,
 ) -> RateTable:
     """Estimate the rate of true matches by score from a field that is held out; pairs that score
     `sure` are matches.
@@ -59,10 +68,17 @@ def rates_of(
     )
     name = comparer.coded.field.name
     field_differences = [differences(comparer, pair) for pair in ((i, j), rows)]
-    certain = field_differences[0][(scores >= sure) & np.isfinite(field_differences[0])]
+    most = np.inf if window is None else window
+    is_counted = np.isfinite(field_differences[0]) & (field_differences[0] <= most)
+    certain = field_differences[0][(scores >= sure) & is_counted]
     h0 = float(certain.mean()) if len(certain) >= LEAST_SURE else None
     return rate_table(
-        scores, field_differences[0], random=field_differences[1], h0=h0, field=name
+        scores,
+        field_differences[0],
+        random=field_differences[1],
+        h0=h0,
+        window=window,
+        field=name,
     )
 
 
