@@ -112,6 +112,12 @@ CONTRACT_OPTIONS = (
         "threshold", 0.9, "Least similarity of two link sets, in (0, 1].", float
     ),
     daily_option("min_links", 1, "Nodes with fewer links are not compared.", int),
+    daily_option(
+        "size",
+        1,
+        "Compare sequences of links, by shingles of this many; 1: sets of links.",
+        int,
+    ),
     Option(
         "max_block",
         None,
@@ -167,7 +173,9 @@ def contract(options: Options, console: Console) -> None:
             labels=source.table(options, "labels"),
             same=options.same or (),
             progress=watch,
-            **options.picked(("threshold", "min_links", "max_block", "overwrite")),
+            **options.picked(
+                ("threshold", "min_links", "size", "max_block", "overwrite")
+            ),
         )
     console.finish(summary)
 

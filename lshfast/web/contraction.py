@@ -8,7 +8,7 @@ merges.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,7 +18,8 @@ import numpy.typing as npt
 from lshfast._common.checks import array_of, check_int
 from lshfast._common.display import Figure, Shown, counted
 from lshfast._common.progress import Progress
-from lshfast._common.rows import int64_range, inverse
+from lshfast._common.rows import int64_range, inverse, run_begins
+from lshfast._common.run_key import draw_hash_key
 from lshfast._common.types import AnyArray, Int64Array, UInt32Array, UInt64Array
 from lshfast.join.copies import find_copies
 from lshfast.join.thresholds import Rule, Threshold, rule_of
@@ -27,8 +28,13 @@ from lshfast.kernels.leaders import leaders_of_sets
 from lshfast.kernels.sets import components
 from lshfast.tokens import TokenSets, places_of_rows
 from lshfast.web.prefixes import Prefixes, prefix_places
+from lshfast.web.urls import joined_tokens
 
 MAX_NODES = 2**31
+MOST_SIZE = 256
+
+# Bits of a hash in the rank of a shingle, which has 32.
+_HASH_BITS = 27
 
 _HALF = np.uint64(32)
 _LOW = np.uint64(2**32 - 1)
@@ -110,6 +116,7 @@ def contract(
     nodes: int | None = None,
     same: npt.ArrayLike | None = None,
     min_links: int = 1,
+    size: int = 1,
     max_block: int | None = None,
     progress: Progress | None = None,
 ) -> Contraction:
@@ -122,6 +129,11 @@ def contract(
     round, has a Jaccard similarity of at least `threshold` to its own. Rounds are repeated until
     one merges nothing. So the result does not depend on the order of the links, and no two classes
     with enough links have similar link sets at the end. A class without links is never merged.
+
+    With `size` above 1, the order of links counts: the links of each node, in the given order and
+    as classes, are a sequence, in which links to the own class are left out and equal neighbours
+    count once. Its shingles are each `size` links that follow each other, or all links if they are
+    fewer. The set of a class has the shingles of its members. All else is the same.
 
     Memory is about 100 bytes per link and 50 bytes per node, also of numbers without links.
     Similarities are exact; nothing is drawn at random.
@@ -140,13 +152,15 @@ def contract(
         merged first.
     min_links : int, default 1
         Least number of links of a class that is compared. With 2, pages that only link to their
-        home page stay.
+        home page stay. With `size` above 1, the least number of shingles.
+    size : int, default 1
+        Links of a shingle, in 1..256. With 1, link sets are compared.
     max_block : int, optional
         The most pairs of a block, at least 1. A block is the different link sets with a link to the
         same node, among those that a round compares. Larger blocks are left out: sets that share no
         rare link but those of larger blocks are not compared, so similar classes may be left.
         `left_out` and `partly_compared` of the result say which. All merges are of similar sets. By
-        default, nothing is left out.
+        default, nothing is left out. `size` must be 1.
     progress : callable, optional
         Called with ("merge", merged nodes, None) after each round.
 
@@ -182,6 +196,12 @@ def contract(
     ([0, 0, 2, 2, 4], 2)
     >>> list(zip(found.source.tolist(), found.target.tolist()))
     [(0, 2), (2, 4)]
+
+    Nodes 0 and 1 link to the same nodes in another order:
+
+    >>> links = [0, 0, 0, 1, 1, 1], [2, 3, 4, 4, 3, 2]
+    >>> contract(*links).removed, contract(*links, size=2).removed
+    (1, 0)
     """
     rule = rule_of("jaccard", threshold)
     links = _nodes_of(source, "source"), _nodes_of(target, "target")
@@ -200,9 +220,16 @@ def contract(
         raise ValueError(f"nodes must be in 0..{MAX_NODES - 1}, not {largest}")
     sources, targets = np.ascontiguousarray(pairs.T)
     min_links = check_int("min_links", min_links, 1)
+    size = check_int("size", size, 1, MOST_SIZE)
     if max_block is not None:
         max_block = check_int("max_block", max_block, 1)
-    graph = _Graph(*links, components(sources, targets, n), rule, min_links, max_block)
+        if size > 1:
+            raise ValueError("max_block is for link sets: size must be 1")
+    classes = components(sources, targets, n)
+    if size == 1:
+        graph = _Graph(*links, classes, rule, min_links, max_block)
+    else:
+        graph = _SequenceGraph(*links, classes, rule, min_links, size)
     rounds = merged = 0
     changed: Int64Array | None = None  # all
     while len(merges := graph.merges(changed)):
@@ -252,6 +279,8 @@ class _Graph:
         self._rule = rule
         self._min_links = min_links
         self._max_block = max_block
+        # Elements of sets are below this.
+        self._elements = len(now)
         self._compact(source, target)
 
     def links(self) -> tuple[Int64Array, Int64Array]:
@@ -288,8 +317,11 @@ class _Graph:
                 return self._leaders(self._rows(near_classes))
         if self._work or self._members:
             self.compact()
-        nodes = int64_range(len(self.now))
-        return self._leaders(_Rows(nodes, *self._out[1:]))
+        return self._leaders(self._all_rows())
+
+    def _all_rows(self) -> _Rows:
+        """Return the link sets of all nodes of the last compaction."""
+        return _Rows(int64_range(len(self.now)), *self._out[1:])
 
     def merge(self, merges: Int64Array) -> Int64Array:
         """Merge classes, and return the classes whose link sets may have changed."""
@@ -301,10 +333,7 @@ class _Graph:
         _, places = places_of_rows(self._in.offsets, nodes)
         self._work += len(places)
         changed = np.unique(np.concatenate([into, self.now[self._in.links[places]]]))
-        order = np.argsort(into, kind="stable")
-        starts = np.flatnonzero(np.diff(into[order], prepend=-1))
-        groups = np.split(merged[order], starts[1:])
-        for label, names in zip(into[order][starts].tolist(), groups, strict=True):
+        for label, names in _by_first(merges):
             members = self._members.setdefault(label, [np.array([label], np.int64)])
             links = self._links.setdefault(label, [self._links_of(members[0])])
             for name in names[self._merged[names]].tolist():
@@ -365,11 +394,10 @@ class _Graph:
         prefixes = self._prefixes
         if prefixes is None:
             nodes = int64_range(n)
-            rarest_first = np.argsort(np.diff(self._in.offsets), kind="stable")
-            self._rank = np.empty(n, np.int64)
-            self._rank[rarest_first] = nodes
             prefixes = self._prefixes = Prefixes(n, self._rule, self._min_links)
-            prefixes.put(nodes, self._out.offsets, self._ranks(self._out))
+            all_rows = self._all_rows()
+            self._rank_elements(all_rows)
+            prefixes.put(all_rows.classes, all_rows.offsets, self._ranks(all_rows))
             prefixes.drop(nodes[self.now != nodes])
         rows = self._rows(changed)
         ranks = self._ranks(rows)
@@ -379,6 +407,10 @@ class _Graph:
         )
         self._work += count
         return None if near_names is None else np.union1d(changed, near_names)
+
+    def _rank_elements(self, all_rows: _Rows) -> None:
+        """Order the elements of sets, the rarest first."""
+        self._rank = inverse(np.argsort(np.diff(self._in.offsets), kind="stable"))
 
     def _ranks(self, rows: _Rows) -> Int64Array:
         """Return the ranks of the links of rows, ascending: the rarest links come first."""
@@ -396,7 +428,7 @@ class _Graph:
         copies = find_copies(sets)
         kinds = np.flatnonzero(copies == int64_range(len(copies)))
         leaders = int64_range(len(copies))
-        ranked = _RankedSets.of(sets.take(kinds), len(self.now), self._max_block)
+        ranked = _RankedSets.of(sets.take(kinds), self._elements, self._max_block)
         leaders[kinds] = kinds[ranked.leaders(self._rule)]
         if ranked.common < len(ranked.nodes):
             rows_left, nodes_left = ranked.left_out(self._rule)
@@ -406,6 +438,132 @@ class _Graph:
         merged = np.flatnonzero(leaders != int64_range(len(leaders)))
         names = rows.classes[compared]
         return np.column_stack([names[leaders[merged]], names[merged]])
+
+
+class _SequenceGraph(_Graph):
+    """A graph whose nodes are being merged by the shingles of their sequences of links.
+
+    The sequences stay as they were given, and are read with the present classes. An element of a
+    set is a shingle: a hash of its classes, under a key of its own for each graph.
+    """
+
+    def __init__(
+        self,
+        source: Int64Array,
+        target: Int64Array,
+        now: Int64Array,
+        rule: Rule,
+        min_links: int,
+        size: int,
+    ) -> None:
+        n = len(now)
+        self._size = size
+        self._key = draw_hash_key()
+        self._starts = np.zeros(n + 1, np.int64)
+        np.cumsum(np.bincount(source, minlength=n), out=self._starts[1:])
+        self._sequences = target[np.argsort(source, kind="stable")]
+        self._nodes_of: dict[int, Int64Array] = {}
+        merged = np.flatnonzero(now != int64_range(n))
+        for label, nodes in _by_first(np.column_stack([now[merged], merged])):
+            self._nodes_of[label] = np.append(nodes, np.int64(label))
+        super().__init__(source, target, now, rule, min_links, None)
+        self._elements = 2**63
+
+    def merge(self, merges: Int64Array) -> Int64Array:
+        """Merge classes, and return the classes whose shingles may have changed."""
+        for into, merged in _by_first(merges):
+            parts = [self._all_nodes(label) for label in (into, *merged.tolist())]
+            self._nodes_of[into] = np.concatenate(parts)
+            for label in merged.tolist():
+                self._nodes_of.pop(label, None)
+        return super().merge(merges)
+
+    def _all_nodes(self, label: int) -> Int64Array:
+        """Return the nodes of a class, since the beginning."""
+        return self._nodes_of.get(label, np.array([label], np.int64))
+
+    def _all_rows(self) -> _Rows:
+        nodes = int64_range(len(self.now))
+        work = self._work
+        all_rows = self._rows(nodes[self.now == nodes])
+        # Compactions are repeated after as much work beside them.
+        self._work = work
+        return all_rows
+
+    def _rows(self, classes: Int64Array) -> _Rows:
+        """Return the present sets of shingles of classes."""
+        parts = [self._all_nodes(label) for label in classes.tolist()]
+        nodes = np.concatenate([np.empty(0, np.int64), *parts])
+        owners = np.repeat(int64_range(len(parts)), list(map(len, parts)))
+        offsets, places = places_of_rows(self._starts, nodes)
+        runs = np.repeat(int64_range(len(nodes)), np.diff(offsets))
+        self._work += len(places)
+        links = self.now[self.now[self._sequences[places]]]
+        other = links != classes[owners[runs]]
+        runs = runs[other]
+        links = links[other]
+        begins = run_begins(runs, links)
+        runs, shingles = self._shingles(runs[begins], links[begins])
+        rows = owners[runs]
+        order = np.lexsort((shingles, rows))
+        rows = rows[order]
+        shingles = shingles[order]
+        is_first = run_begins(rows, shingles)
+        starts = np.zeros(len(classes) + 1, np.int64)
+        np.cumsum(np.bincount(rows[is_first], minlength=len(classes)), out=starts[1:])
+        return _Rows(classes, starts, shingles[is_first])
+
+    def _shingles(
+        self, runs: Int64Array, links: Int64Array
+    ) -> tuple[Int64Array, Int64Array]:
+        """Return the shingles of sequences, and the sequence of each; links are in their order."""
+        lengths = np.bincount(runs)
+        last = np.cumsum(lengths, dtype=np.int64)[runs]
+        places = int64_range(len(links))
+        left = last - places
+        starts = np.flatnonzero((left >= self._size) | (left == lengths[runs]))
+        shingles = np.zeros(len(starts), np.uint64)
+        following = np.append(links + 1, np.zeros(self._size, np.int64))
+        for step in range(self._size):
+            inside = starts + step < last[starts]
+            links_here = np.where(inside, following[starts + step], 0)
+            shingles = joined_tokens(
+                shingles, links_here.astype(np.uint64), step, self._key
+            )
+        return runs[starts], (shingles >> np.uint64(1)).astype(np.int64)
+
+    def _rank_elements(self, all_rows: _Rows) -> None:
+        shingles, counts = np.unique(all_rows.links, return_counts=True)
+        several = counts > 1
+        self._shared = shingles[several]
+        self._levels = np.log2(counts[several]).astype(np.int64)
+
+    def _ranks(self, rows: _Rows) -> Int64Array:
+        """Return the ranks of the shingles of rows, ascending; new ones count as the rarest.
+
+        A rank is the number of bits of the number of sets, and then upper bits of the hash.
+        """
+        levels = np.zeros(len(rows.links), np.int64)
+        if len(self._shared):
+            places = np.searchsorted(self._shared, rows.links)
+            places = np.minimum(places, len(self._shared) - 1)
+            is_shared = self._shared[places] == rows.links
+            levels[is_shared] = self._levels[places[is_shared]]
+        owners = np.repeat(int64_range(len(rows.classes)), np.diff(rows.offsets))
+        order = np.lexsort((rows.links, levels, owners))
+        return levels[order] << _HASH_BITS | rows.links[order] >> 63 - _HASH_BITS
+
+
+def _by_first(merges: Int64Array) -> Iterator[tuple[int, Int64Array]]:
+    """Yield the classes that others are merged into, and these others."""
+    if not len(merges):
+        return
+    into, merged = merges.T
+    order = np.argsort(into, kind="stable")
+    starts = np.flatnonzero(run_begins(into[order]))
+    yield from zip(
+        into[order][starts].tolist(), np.split(merged[order], starts[1:]), strict=True
+    )
 
 
 class _RankedSets(NamedTuple):

@@ -247,7 +247,7 @@ def contract_files(
     progress : callable, optional
         Called with ("input", bytes read, total) and ("merge", merged nodes, None).
     **options
-        `threshold`, `min_links` and `max_block`, as for `contract`.
+        `threshold`, `min_links`, `size` and `max_block`, as for `contract`.
 
     Raises
     ------

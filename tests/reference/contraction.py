@@ -3,7 +3,19 @@
 from fractions import Fraction
 
 
-def contract(links, threshold, nodes, same=(), min_links=1):
+def shingles(sequence, size):
+    """Return the shingles of a sequence, without repeated neighbours: runs of `size`, or all if there are fewer."""
+    sequence = [
+        link
+        for place, link in enumerate(sequence)
+        if sequence[place - 1 : place] != [link]
+    ]
+    if len(sequence) < size:
+        return {tuple(sequence)} if sequence else set()
+    return {tuple(sequence[at : at + size]) for at in range(len(sequence) - size + 1)}
+
+
+def contract(links, threshold, nodes, same=(), min_links=1, size=1):
     """Return the label of each node, the links between classes, and the number of rounds with a merge.
 
     `links` and `same` are pairs of nodes; the threshold is a Fraction, or a float that similarities are rounded to.
@@ -25,7 +37,13 @@ def contract(links, threshold, nodes, same=(), min_links=1):
         for a, b in links:
             if label[a] != label[b]:
                 sets[label[a]].add(label[b])
-        leaders, merges = [], []
+        leaders, merges, linked = [], [], sets
+        if size > 1:
+            sets = {name: set() for name in label}
+            for node in range(nodes):
+                name = label[node]
+                others = [label[b] for a, b in links if a == node and label[b] != name]
+                sets[name] |= shingles(others, size)
         for name in sorted(sets):
             own = sets[name]
             if len(own) < max(min_links, 1):
@@ -43,7 +61,7 @@ def contract(links, threshold, nodes, same=(), min_links=1):
             else:
                 leaders.append(name)
         if not merges:
-            return label, sorted((a, b) for a in sets for b in sets[a]), rounds
+            return label, sorted((a, b) for a in linked for b in linked[a]), rounds
         for name, leader in merges:
             rename(name, leader)
         rounds += 1

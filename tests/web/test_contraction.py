@@ -25,13 +25,11 @@ def contracted(links, **options):
     return contract(source, target, **options)
 
 
-def assert_equals_reference(links, nodes, threshold=0.9, same=(), min_links=1):
-    found = contracted(
-        links, nodes=nodes, threshold=threshold, same=list(same), min_links=min_links
-    )
-    assert as_lists(found) == reference.contract(
-        links, threshold, nodes, same, min_links
-    )
+def assert_equals_reference(links, nodes, threshold=0.9, same=(), min_links=1, size=1):
+    options = {"threshold": threshold, "min_links": min_links, "size": size}
+    found = contracted(links, nodes=nodes, same=list(same), **options)
+    expected = reference.contract(links, nodes=nodes, same=same, **options)
+    assert as_lists(found) == expected
     assert found.kept + found.removed == nodes
     return found
 
@@ -49,17 +47,20 @@ thresholds = st.sampled_from(
 
 
 @settings(max_examples=80)
-@given(small, thresholds, st.integers(1, 3))
-@example((5, [(0, 2), (1, 3), (2, 4), (3, 4)], []), 0.9, 1)
-@example((2, [(0, 1), (1, 0), (0, 0)], [(0, 1)]), 0.9, 1)
-def test_against_the_definition(graph, threshold, min_links):
+@given(small, thresholds, st.integers(1, 3), st.sampled_from([1, 1, 2, 3]))
+@example((5, [(0, 2), (1, 3), (2, 4), (3, 4)], []), 0.9, 1, 1)
+@example((2, [(0, 1), (1, 0), (0, 0)], [(0, 1)]), 0.9, 1, 1)
+@example((6, [(0, 2), (0, 3), (0, 4), (1, 2), (1, 4)], [(2, 3)]), 0.9, 1, 2)
+def test_against_the_definition(graph, threshold, min_links, size):
     nodes, links, same = graph
-    assert_equals_reference(links, nodes, threshold, same, min_links)
+    assert_equals_reference(links, nodes, threshold, same, min_links, size)
 
 
-@pytest.mark.parametrize("threshold", [0.5, 0.7, 0.85])
+@pytest.mark.parametrize(
+    ("threshold", "size"), [(0.5, 1), (0.7, 1), (0.85, 1), (0.4, 2), (0.6, 2)]
+)
 @pytest.mark.parametrize("seed", range(4))
-def test_larger_graphs(threshold, seed):
+def test_larger_graphs(threshold, size, seed):
     """Few kinds of link sets with few differences, so that there are many rounds, with large and with small changes."""
     generator = np.random.default_rng(seed)
     nodes, links = 220, []
@@ -67,7 +68,7 @@ def test_larger_graphs(threshold, seed):
         kind = np.random.default_rng([seed, int(generator.integers(25))])
         own = kind.choice(nodes, int(kind.integers(1, 14)), replace=False)
         links += [(node, int(link)) for link in own if generator.random() < 0.93]
-    found = assert_equals_reference(links, nodes, threshold)
+    found = assert_equals_reference(links, nodes, threshold, size=size)
     assert found.rounds > 0
 
 
@@ -161,6 +162,44 @@ def crowd_and_twins(n):
     ]
     twins = [(page, n + 42 + rare) for page in (n, n + 1) for rare in range(9)]
     return [*hubs, *twins, (n, n + 2)]
+
+
+def test_a11_sequences_of_links():
+    """Pages with the same links in another order are different, and become equal where their links are merged."""
+    links = [(0, 2), (0, 3), (0, 4), (1, 4), (1, 3), (1, 2)]
+    assert contracted(links).removed == 1
+    assert contracted(links, size=2).removed == 0
+    # 2, 3 and 4 are one class: each page has one link.
+    cascade = [*links, *((node, 5) for node in (2, 3, 4))]
+    assert contracted(cascade, size=2).labels.tolist() == [0, 0, 2, 2, 2, 5]
+    # The navigation at the end of each page is shared, and a part of the articles before.
+    pages = [(page, 10 + page) for page in range(4)]
+    pages += [(page, 20 + link) for page in range(4) for link in range(20)]
+    assert contracted(pages, size=3, threshold=0.8).removed == 3
+    for size, message in ((0, "in 1..256, not 0"), (257, "in 1..256, not 257")):
+        with pytest.raises(ValueError, match=message.replace(".", r"\.")):
+            contracted(links, size=size)
+    with pytest.raises(ValueError, match="max_block is for link sets: size must be 1"):
+        contracted(links, size=2, max_block=9)
+
+
+@pytest.mark.slow
+def test_a_cascade_of_sequences_is_not_compared_anew():
+    """Two chains of 800 pages, which are merged from their ends, one pair a round."""
+    n = 800
+    links = [
+        (chain * n + page, link)
+        for chain in range(2)
+        for page in range(n)
+        for link in (
+            2 * n,
+            2 * n + 1,
+            chain * n + page + 1 if page + 1 < n else 2 * n + 2,
+        )
+    ]
+    links += [(page, 2 * n + 3 + page % n) for page in range(2 * n)]
+    found = contracted(links, size=2, threshold=1)
+    assert (found.rounds, found.removed) == (n, n)
 
 
 def test_larger_blocks_are_left_out_and_counted():
