@@ -7,12 +7,24 @@ with further columns.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
 from lshfast._common.arrow_columns import checked_column
 from lshfast._common.checks import ADDED_COLUMNS, check_annotation, check_int
+from lshfast._common.column_paths import (
+    ColumnNames,
+    arrow_value,
+    checked_columns,
+    joined_strings,
+    joined_text,
+    names_of,
+    shown_columns,
+    steps_of,
+    value_at,
+)
 from lshfast._common.extras import optional
 from lshfast._common.types import Int64Array
 from lshfast._engine.account.report import DedupResult
@@ -21,9 +33,16 @@ from lshfast.index.lsh_index import LSHIndex
 from lshfast.sketch.minhash import Scheme
 
 if TYPE_CHECKING:
-    from datasets import Dataset, DatasetDict, IterableDataset  # type: ignore[import-untyped]
+    from datasets import (  # type: ignore[import-untyped]
+        Dataset,
+        DatasetDict,
+        IterableDataset,
+        IterableDatasetDict,
+    )
 
-    AnyDataset = TypeVar("AnyDataset", Dataset, DatasetDict, IterableDataset)
+    AnyDataset = TypeVar(
+        "AnyDataset", Dataset, DatasetDict, IterableDataset, IterableDatasetDict
+    )
 
 # Rows of a stream that are compared at once.
 BATCH_ROWS = 4096
@@ -31,7 +50,7 @@ BATCH_ROWS = 4096
 
 def dedup(
     dataset: AnyDataset,
-    column: str = "text",
+    column: str | Sequence[str] = "text",
     *,
     annotate: bool = False,
     keep: Any = "first",
@@ -43,20 +62,23 @@ def dedup(
 
     Parameters
     ----------
-    dataset : datasets.Dataset, datasets.DatasetDict or datasets.IterableDataset
+    dataset : Dataset, DatasetDict, IterableDataset or IterableDatasetDict of datasets
         In memory, memory-mapped, or a stream. Rows that were filtered, sorted or shuffled before
-        are taken in their order. The splits of a DatasetDict are compared with each other.
-    column : str, default "text"
+        are taken in their order. The splits of a DatasetDict, or of an IterableDatasetDict, are
+        compared with each other.
+    column : str or sequence of str, default "text"
         The column to compare rows by: texts, lists (sets), or embeddings, as for `lshfast.dedup`;
-        in a stream, texts.
+        in a stream, texts. ``a.b`` is b inside the struct a, and ``a[].b`` is b inside each element
+        of the list a, such as ``messages[].content``. The texts of several columns, and of the
+        elements of lists, are joined with a line end; nulls are left out.
     annotate : bool, default False
         Keep all rows, and add the columns duplicate_of and similarity (or distance): the number of
         the row that is kept instead, and None for rows that are kept. In a DatasetDict,
         duplicate_of is like ``"test:17"``.
     keep : str or array_like, default "first"
-        As for `lshfast.dedup`; for a DatasetDict "first" only.
+        As for `lshfast.dedup`; for splits and streams "first" only.
     splits : sequence of str, optional
-        For a DatasetDict, the order in which splits are preferred: a row is removed for a similar
+        For splits, their order of preference: a row is removed for a similar
         row of a split before its own. By default "train" is the last one: rows of the training data
         that are like rows of the others go, which is decontamination.
     batch_size : int, default 4096
@@ -67,11 +89,12 @@ def dedup(
 
     Returns
     -------
-    datasets.Dataset, datasets.DatasetDict or datasets.IterableDataset
+    Dataset, DatasetDict, IterableDataset or IterableDatasetDict of datasets
         Of the same type. The rows of a Dataset are selected, so that fingerprints of caches are
         those of `select`. The result of a stream is a stream: each pass over it compares the rows
         once more, with an index that grows by the signatures of the rows that are kept, 1 KB each.
-        A row is removed for a row of an earlier batch by their estimated similarity.
+        A row is removed for a row of an earlier batch by their estimated similarity. A pass over a
+        split of an IterableDatasetDict reads the splits that are preferred to it, too.
 
     Raises
     ------
@@ -107,6 +130,7 @@ def dedup(
     {'train': 1, 'test': 1}
     """
     datasets = optional("datasets", "hf")
+    names = checked_columns(column)
     if annotate:
         check_annotation((), options)
     if isinstance(dataset, datasets.DatasetDict):
@@ -114,36 +138,84 @@ def dedup(
             raise ValueError(
                 f"keep must be 'first' for a DatasetDict, whose splits have an order, not {keep!r}"
             )
-        return _dedup_splits(dataset, column, annotate, splits, options)
+        return _dedup_splits(dataset, names, annotate, splits, options)
+    if isinstance(dataset, (datasets.IterableDatasetDict, datasets.IterableDataset)):
+        batch_size = check_int("batch_size", batch_size, 1)
+        _check_stream_options(annotate, keep, options)
+        if isinstance(dataset, datasets.IterableDatasetDict):
+            order = _order_of_splits(dataset, splits)
+            return _dedup_streams(dataset, names, order, batch_size, options)
     if splits is not None:
         raise ValueError("splits is for a DatasetDict, and this data set has one split")
     if isinstance(dataset, datasets.IterableDataset):
-        batch_size = check_int("batch_size", batch_size, 1)
-        return _dedup_stream(dataset, column, annotate, batch_size, keep, options)
+        return _dedup_stream(dataset, names, batch_size, options)
     if not isinstance(dataset, datasets.Dataset):
-        expected = "a Dataset, a DatasetDict or an IterableDataset"
+        expected = (
+            "a Dataset, a DatasetDict, an IterableDataset or an IterableDatasetDict"
+        )
         raise TypeError(
             f"dataset must be {expected} of the package datasets, not {type(dataset).__name__}"
         )
-    result = dedup_items(_column(dataset, column), keep=keep, **options)
+    result = dedup_items(_column(dataset, names), keep=keep, **options)
     if annotate:
         keepers = optional("pyarrow").array(result.keeper, mask=result.keep)
         return _annotated(dataset, keepers, result)
     return dataset.select(np.flatnonzero(result.keep))
 
 
-def _column(dataset: Any, name: str) -> Any:
-    """Return a column as Arrow, in the order of the rows."""
-    if name not in dataset.column_names:
-        raise ValueError(
-            f"there is no column {name!r}; columns are: "
-            f"{', '.join(map(repr, dataset.column_names))}"
-        )
-    only = dataset.select_columns([name])
-    checked_column(only.data.table, f"dataset, column {name!r}")
+def _column(dataset: Any, column: ColumnNames) -> Any:
+    """Return a column as Arrow, in the order of the rows; several columns are joined."""
+    pa = optional("pyarrow")
+    chunks = []
+    stored_columns = _stored_columns(dataset.column_names, column)
+    only = dataset.select_columns(stored_columns)
+    for name in stored_columns:
+        checked_column(only.data.table, f"dataset, column {name!r}")
     if only._indices is not None:
         only = only.flatten_indices()
-    return only.data.table.column(name)
+    table = only.data.table
+    if isinstance(column, str) and column in stored_columns:
+        return table.column(column)
+    for batch in table.to_batches():
+        values = [_values_at(batch, name) for name in names_of(column)]
+        is_text = not isinstance(column, str) or _holds_strings(values[0])
+        chunks.append(joined_strings(values) if is_text else values[0])
+    return pa.chunked_array(chunks, None if chunks else pa.large_string())
+
+
+def _stored_columns(columns: Sequence[str], column: ColumnNames) -> list[str]:
+    """Return the columns of a data set that hold one or several columns, or paths into them."""
+    stored_columns = []
+    for name in names_of(column):
+        outer = name if name in columns else steps_of(name)[0]
+        if outer not in columns:
+            raise ValueError(
+                f"there is no column {name!r}; columns are: {', '.join(map(repr, columns))}"
+            )
+        stored_columns.append(outer)
+    return list(dict.fromkeys(stored_columns))
+
+
+def _values_at(batch: Any, name: str) -> Any:
+    """Return the values of a batch at a name or path; raise an error if there are none."""
+    if name in batch.schema.names:
+        return batch.column(name)
+    outer, *inner = steps_of(name)
+    try:
+        return arrow_value(batch.column(outer), inner)
+    except (optional("pyarrow").ArrowException, KeyError, TypeError) as error:
+        kind = batch.schema.field(outer).type
+        raise ValueError(
+            f"there is no {name!r} in {outer!r}, which is {kind}"
+        ) from error
+
+
+def _holds_strings(values: Any) -> bool:
+    """Return whether values at a path are strings, or lists of strings."""
+    return str(getattr(values.type, "value_type", values.type)) in (
+        "string",
+        "large_string",
+    )
 
 
 def _value_name(result: DedupResult) -> str:
@@ -172,24 +244,13 @@ def _annotated(
 
 def _dedup_splits(
     dataset: Any,
-    column: str,
+    column: ColumnNames,
     annotate: bool,
     splits: Sequence[str] | None,
     options: dict[str, Any],
 ) -> Any:
     """Remove rows of splits that are like rows of a preferred split, or like earlier rows."""
-    names = (
-        sorted(dataset, key=lambda name: name == "train")
-        if splits is None
-        else list(splits)
-    )
-    if sorted(names) != sorted(dataset):
-        raise ValueError(
-            f"splits must be the splits of the data set, {', '.join(dataset)}, not "
-            f"{', '.join(names)}"
-        )
-    if not names:
-        raise ValueError("dataset has no splits")
+    names = _order_of_splits(dataset, splits)
     pa = optional("pyarrow")
     columns = [_column(dataset[name], column) for name in names]
     result = dedup_items(_one_column(columns, names), **options)
@@ -208,6 +269,23 @@ def _dedup_splits(
         else:
             kept_splits[name] = dataset[name].select(np.flatnonzero(result.keep[rows]))
     return type(dataset)({name: kept_splits[name] for name in dataset})
+
+
+def _order_of_splits(dataset: Any, splits: Sequence[str] | None) -> list[str]:
+    """Return the names of the splits, the preferred ones first."""
+    names = (
+        sorted(dataset, key=lambda name: name == "train")
+        if splits is None
+        else list(splits)
+    )
+    if sorted(names) != sorted(dataset):
+        raise ValueError(
+            f"splits must be the splits of the data set, {', '.join(dataset)}, not "
+            f"{', '.join(names)}"
+        )
+    if not names:
+        raise ValueError("dataset has no splits")
+    return names
 
 
 def _one_column(columns: list[Any], names: list[str]) -> Any:
@@ -231,15 +309,8 @@ def _place(row: int, names: list[str], ends: Int64Array) -> str:
     return f"{names[split]}:{row - (int(ends[split - 1]) if split else 0)}"
 
 
-def _dedup_stream(
-    dataset: Any,
-    column: str,
-    annotate: bool,
-    batch_size: int,
-    keep: Any,
-    options: dict[str, Any],
-) -> Any:
-    """Return a stream of the rows that are kept."""
+def _check_stream_options(annotate: bool, keep: Any, options: dict[str, Any]) -> None:
+    """Raise ValueError for options that are not those of streams."""
     if annotate:
         raise ValueError(
             "annotate is not for a stream: the number of a row is not known"
@@ -252,35 +323,111 @@ def _dedup_stream(
             f"{min(kinds)} is not an option of a stream, whose rows are compared with an index of "
             "texts"
         )
-    datasets = optional("datasets", "hf")
-    columns = dataset.column_names
-    if columns is not None and column not in columns:
-        raise ValueError(
-            f"there is no column {column!r}; columns are: {', '.join(map(repr, columns))}"
-        )
     _new_index(options)  # so that a wrong option is an error now
 
-    def rows() -> Iterator[dict[str, Any]]:
-        index = _new_index(options)
-        row_count = 0
-        for batch in dataset.with_format(None).iter(batch_size):
-            if column not in batch:
-                raise ValueError(
-                    f"there is no column {column!r}; columns are: {', '.join(map(repr, batch))}"
-                )
-            names = list(batch)
-            _check_texts(batch[column], column, row_count)
-            keys = range(row_count, row_count + len(batch[column]))
-            result = dedup_items(
-                batch[column], keys=keys, against=index, add=True, **options
-            )
-            row_count += len(keys)
-            for row in np.flatnonzero(result.keep).tolist():
-                yield {name: batch[name][row] for name in names}
 
-    stream = datasets.IterableDataset.from_generator(rows, features=dataset.features)
-    formatting = dataset._formatting
-    return stream if formatting is None else stream.with_format(formatting.format_type)
+def _dedup_stream(
+    dataset: Any, column: ColumnNames, batch_size: int, options: dict[str, Any]
+) -> Any:
+    """Return a stream of the rows that are kept."""
+    return _kept_stream([dataset], column, batch_size, options)
+
+
+def _dedup_streams(
+    dataset: Any,
+    column: ColumnNames,
+    names: list[str],
+    batch_size: int,
+    options: dict[str, Any],
+) -> Any:
+    """Return streams of the rows of each split that are kept; preferred splits come first."""
+    streams = {
+        name: _kept_stream(
+            [dataset[other] for other in names[: place + 1]],
+            column,
+            batch_size,
+            options,
+        )
+        for place, name in enumerate(names)
+    }
+    return type(dataset)({name: streams[name] for name in dataset})
+
+
+def _kept_stream(
+    streams: list[Any], column: ColumnNames, batch_size: int, options: dict[str, Any]
+) -> Any:
+    """Return a stream of the rows of the last of some streams that are not like rows before."""
+    datasets = optional("datasets", "hf")
+    last = streams[-1]
+    for stream in streams:
+        if stream.column_names is not None:
+            _stored_columns(stream.column_names, column)
+    kept_rows = datasets.IterableDataset.from_generator(
+        _KeptRows(streams, column, batch_size, options), features=last.features
+    )
+    formatting = last._formatting
+    return (
+        kept_rows
+        if formatting is None
+        else kept_rows.with_format(formatting.format_type)
+    )
+
+
+@dataclass(frozen=True)
+class _KeptRows:
+    """Yields the rows of the last of some streams that are not like rows before.
+
+    It is a class because `datasets` pickles a function with all functions that it calls.
+    """
+
+    streams: list[Any]
+    column: ColumnNames
+    batch_size: int
+    options: dict[str, Any]
+
+    def __call__(self) -> Iterator[dict[str, Any]]:
+        index = _new_index(self.options)
+        row_count = 0
+        last_place = len(self.streams) - 1
+        for place, stream in enumerate(self.streams):
+            for batch in stream.with_format(None).iter(self.batch_size):
+                values = _texts_of_batch(batch, self.column, row_count)
+                keys = range(row_count, row_count + len(values))
+                result = dedup_items(
+                    values, keys=keys, against=index, add=True, **self.options
+                )
+                row_count += len(keys)
+                if place == last_place:
+                    for row in np.flatnonzero(result.keep).tolist():
+                        yield {name: batch[name][row] for name in batch}
+
+
+def _texts_of_batch(
+    batch: dict[str, Any], column: ColumnNames, start: int
+) -> Sequence[Any]:
+    """Return the texts of a batch of a stream, whose rows begin with the number `start`."""
+    names = names_of(column)
+    stored_columns = _stored_columns(list(batch), column)
+    if stored_columns == [column]:
+        values = batch[stored_columns[0]]
+        _check_texts(values, stored_columns[0], start)
+        return cast("Sequence[Any]", values)
+    columns = [batch[name] for name in stored_columns]
+    texts = []
+    for row, values in enumerate(zip(*columns, strict=True), start):
+        record = dict(zip(stored_columns, values, strict=True))
+        try:
+            text = joined_text([value_at(record, name) for name in names])
+        except (LookupError, TypeError):
+            raise ValueError(
+                f"row {row}: there is no {shown_columns(column)}"
+            ) from None
+        if text is None:
+            raise TypeError(
+                f"row {row}: {shown_columns(column)} must have texts in a stream"
+            )
+        texts.append(text)
+    return texts
 
 
 def _check_texts(values: Sequence[Any], column: str, start: int) -> None:

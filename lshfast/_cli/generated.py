@@ -79,6 +79,10 @@ def _parameter_of(option: Option) -> inspect.Parameter:
         names.insert(0, f"-{option.letter}")
     optional = option.default is None and not option.required
     value_type = str if option.parse else option.type
+    default = option.default
+    if option.several:
+        value_type = list[value_type]  # type: ignore[valid-type]
+        default = [default]
     declared = typer.Option(
         *names,
         metavar=option.metavar or None,
@@ -90,7 +94,7 @@ def _parameter_of(option: Option) -> inspect.Parameter:
     return inspect.Parameter(
         option.name,
         inspect.Parameter.KEYWORD_ONLY,
-        default=inspect.Parameter.empty if option.required else option.default,
+        default=inspect.Parameter.empty if option.required else default,
         annotation=Annotated[value_type | None if optional else value_type, declared],
     )
 
@@ -144,6 +148,7 @@ def add_command(app: typer.Typer, command: Command) -> None:
         callback=_show_all,
     )
     rare = frozenset(option.name for option in options if not option.daily)
+    several_names = [option.name for option in options if option.several]
     if rare:
         parameters.append(
             inspect.Parameter(
@@ -162,6 +167,10 @@ def add_command(app: typer.Typer, command: Command) -> None:
                 for name, source in sources.items()
                 if source and source.name == GIVEN
             ]
+            for name in several_names:
+                values[name] = (
+                    values[name][0] if len(values[name]) == 1 else values[name]
+                )
             record = Options(declared, values, named_options)
             command.run(record, Terminal(record.get("quiet", False)))
 

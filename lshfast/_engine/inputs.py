@@ -13,6 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.choices import Kind
+from lshfast._common.column_paths import (
+    EACH,
+    ColumnNames,
+    checked_columns,
+    names_of,
+    shown_columns,
+)
 from lshfast._common.progress import Progress
 from lshfast._common.types import Int64Array
 from lshfast._engine.options.declaration import Options
@@ -73,7 +80,7 @@ class Inputs:
     """The inputs and the options of reading; see `lshfast._io.open_corpus`."""
 
     paths: Sequence[str]
-    column: str = "text"
+    column: ColumnNames = "text"
     id_column: str | None = None
     glob: str | None = None
     on_error: OnError = "stop"
@@ -89,6 +96,9 @@ class Inputs:
     weight: str | None = None
     # For the next corpus.
     listed: list[File] = field(default_factory=list, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "column", checked_columns(self.column))
 
     @classmethod
     def of(cls, paths: Sequence[str], options: Options) -> Inputs:
@@ -171,21 +181,48 @@ class Inputs:
             return "weighted" if self._has_weights() else "set"
         if self.kind is not None:
             return self.kind
+        if not isinstance(self.column, str):
+            return "text"
         # The run raises it again, after its options were checked.
         with suppress(DataError, OSError, MemoryError):
             for file in self.list_files()[:1]:
                 if file.format == "jsonl":
-                    return kind_of_value(first_value(file)) or "text"
+                    kind = kind_of_value(first_value(file)) or "text"
+                    return self._kind_at_path(kind)
         for file in self.listed[:1]:
             if file.columnar:
                 with advising(file):
-                    type_of_column = type_of(file, schema_of(file), self.column)
-                    return _kind_of_type(file, type_of_column)
+                    (column,) = names_of(self.column)
+                    type_of_column = type_of(file, schema_of(file), column)
+                    return self._kind_at_path(_kind_of_type(file, type_of_column))
         return "text"
+
+    def _kind_at_path(self, kind: Kind) -> Kind:
+        """Return the kind of a column; the strings at a path into lists are joined to a text."""
+        is_joined = EACH in self.column and kind == "set"
+        return "text" if is_joined and self._holds_strings() else kind
+
+    def _holds_strings(self) -> bool:
+        """Return whether the values of a column of the first file are lists of strings."""
+        for file in self.listed[:1]:
+            if file.columnar:
+                schema = schema_of(file)
+                if self.column in schema.names:
+                    return False
+                value_type = type_of(file, schema, names_of(self.column)[0]).value_type
+                return kind_of_arrow(value_type) == "text"
+            value = first_value(file)
+            return isinstance(value, list) and isinstance(value[0], str)
+        return False
 
     def _check_kind(self) -> None:
         """Raise ValueError if the kind that the user names contradicts other options."""
         kinds = get_args(Kind)
+        if not isinstance(self.column, str) and self.kind not in (None, "text"):
+            raise ValueError(
+                f"column must be one column for kind={self.kind!r} (--as {self.kind}), not "
+                f"{shown_columns(self.column)}: several columns are joined to a text"
+            )
         if self.group_by is not None:
             if self.kind not in (None, "set"):
                 raise ValueError(f"kind must be 'set' with group_by, not {self.kind!r}")
@@ -205,7 +242,8 @@ class Inputs:
         with suppress(DataError, OSError, MemoryError):
             for file in self.list_files()[:1]:
                 if file.columnar:
-                    kind = kind_of_arrow(type_of(file, schema_of(file), self.column))
+                    (column,) = names_of(self.column)
+                    kind = kind_of_arrow(type_of(file, schema_of(file), column))
                     if kind != "text":
                         return kind == "weighted"
                 values = (
@@ -244,7 +282,7 @@ def _kind_of_type(file: File, arrow_type: Any) -> Kind:
         raise file.fault(
             None,
             choice_of_kind(
-                f"column {file.layout.column!r} is {arrow_type}",
+                f"column {file.layout.column_name!r} is {arrow_type}",
                 ambiguous(arrow_type),
                 "--as",
             ),

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from lshfast._common.column_paths import is_joined, shown_columns
 from lshfast._common.display import Figure, figure
 from lshfast._common.growing import GrowingArray
 from lshfast._common.progress import Progress
@@ -165,6 +166,11 @@ def run_paragraphs(
     if keep not in ("first", "last", "longest", "shortest"):
         raise ValueError(
             f"keep must be first, last, longest or shortest for paragraphs, not {keep!r}"
+        )
+    if is_joined(inputs.column):
+        raise ValueError(
+            f"split needs one column of strings, not {shown_columns(inputs.column)}: texts that "
+            "are joined cannot be written back"
         )
     if inputs.by is not None or outputs.max_removed is not None:
         raise ValueError("by and max_removed are for rows, not paragraphs")

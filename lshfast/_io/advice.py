@@ -149,7 +149,9 @@ def _conversion(file: File, sample: bytes, line: int | None) -> str:
     text = sample.removeprefix(codecs.BOM_UTF8).lstrip()
     first = line == sample[: len(sample) - len(text)].count(b"\n") + 1
     program = (
-        _program(text.decode("utf-8", "replace"), file.layout.column) if first else ""
+        _program(text.decode("utf-8", "replace"), file.layout.columns[0])
+        if first
+        else ""
     )
     if not program:
         return ""

@@ -99,10 +99,12 @@ def open_corpus(
         patterns that fsspec supports (s3://, hf://, ...). ``-`` is standard input, which is first
         copied into a temporary file, and requires `format`. Rows keep the order of the inputs;
         files of a folder or pattern are sorted.
-    column : str
-        Column of the texts. ``a.b`` is b inside the JSON object or Parquet struct a, unless a
-        column has the full name. In Parquet and Arrow it holds strings, bytes (UTF-8) or a
-        dictionary of them. A null is a text without shingles.
+    column : str or tuple of str
+        Column of the texts. ``a.b`` is b inside the JSON object or Parquet struct a, and ``a[].b``
+        b inside each element of the list a, unless a column has the full name. The texts of several
+        columns, and of the elements of lists, are joined with a line end; nulls are left out. In
+        Parquet and Arrow a column holds strings, bytes (UTF-8) or a dictionary of them. A null is
+        a text without shingles.
     id_column : str, optional
         Column of the ids: all strings or all 64-bit integers. The id of a file of one text is its
         path.
@@ -188,6 +190,11 @@ def open_corpus(
     common = Layout(**layout)
     if files is None:
         files = list_files(inputs, common)
+    for file in files:
+        if len(common.columns) > 1 and file.format in ("text", "lines"):
+            raise file.fault(
+                None, f"it is text without columns, so none are {common.column_name}"
+            )
     return Corpus(
         common, [replace(file, layout=common) for file in files], convert, advice
     )
@@ -300,7 +307,7 @@ class Corpus:
         return {
             name: types[name]
             for name in columns
-            if name in types and name != self.layout.column
+            if name in types and name not in self.layout.columns
         }
 
     @property

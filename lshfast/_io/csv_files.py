@@ -19,6 +19,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any, TypeAlias
 
+from lshfast._common.column_paths import SEPARATOR
 from lshfast._io.advice import advising
 from lshfast._io.cells import converter
 from lshfast._io.delimiters import RecordEnd, delimiter_of, states_delimiter
@@ -58,7 +59,7 @@ def blocks(file: File) -> Generator[Block, None, None]:
     if header is None:
         return
     bad_fields = [""] * len(header)
-    text = column_index(file, header, layout.column)
+    text_of = text_getter(file, header)
     keys = (layout.id_column, layout.order_column, layout.by)
     identity, order, by = (
         None if name is None else column_index(file, header, name) for name in keys
@@ -82,7 +83,7 @@ def blocks(file: File) -> Generator[Block, None, None]:
         if reason is not None:
             block.bad[len(texts)] = reason
             fields = bad_fields
-        texts.append(fields[text])
+        texts.append(text_of(fields))
         lines.append(line)
         if keyed:
             block.ids.append(None if identity is None else fields[identity])
@@ -142,9 +143,18 @@ def records(file: File) -> Iterator[tuple[int, list[str], str | None, int]]:
 
 def texts_of(file: File, numbers: Rows) -> Iterator[tuple[list[str], int]]:
     """Read the texts of accepted rows again, and yield them with the position in the file."""
-    text = column_index(file, columns(file), file.layout.column)
+    text_of = text_getter(file, columns(file))
     for rows, position in again(file, numbers):
-        yield [fields[text] for fields in rows], position
+        yield list(map(text_of, rows)), position
+
+
+def text_getter(file: File, names: list[str]) -> Callable[[list[Any]], str]:
+    """Return the function that takes the text of a record, given the names of its columns."""
+    places = [column_index(file, names, column) for column in file.layout.columns]
+    values_of: Callable[[list[Any]], Any] = itemgetter(*places)
+    if len(places) == 1:
+        return values_of
+    return lambda fields: SEPARATOR.join(values_of(fields))
 
 
 def columns(file: File) -> list[str]:

@@ -42,7 +42,7 @@ def edited(
     which = np.flatnonzero(edits.rows[rows]).tolist()
     if not which:
         return chunk
-    column = file.layout.column
+    (column,) = file.layout.columns  # texts that are joined cannot change
 
     def new_text(i: int, text: str) -> str:
         return edits.new_text(int(rows[i]), text)

@@ -16,6 +16,13 @@ from lshfast._common.choices import MAX_ROW_BYTES as MAX_ROW_BYTES
 from lshfast._common.choices import Format as Format
 from lshfast._common.choices import Kind as Kind
 from lshfast._common.choices import OnError as OnError
+from lshfast._common.column_paths import (
+    ColumnNames,
+    checked_columns,
+    is_joined,
+    names_of,
+    shown_columns,
+)
 from lshfast._common.errors import DataError as DataError
 from lshfast._common.nearest import nearest_file, no_column
 from lshfast._common.types import Int64Array, PathLike
@@ -103,7 +110,7 @@ class Layout:
     `remedy` is the advice about rows that are too long.
     """
 
-    column: str = "text"
+    column: ColumnNames = "text"
     id_column: str | None = None
     order_column: str | None = None
     glob: str | None = None
@@ -138,9 +145,25 @@ class Layout:
                 raise ValueError(
                     f"{name} must be one of {', '.join(get_args(Format))}, not {value!r}"
                 )
+        object.__setattr__(self, "column", checked_columns(self.column))
         object.__setattr__(self, "added", tuple(self.added))
         object.__setattr__(self, "encoding", checked_encoding(self.encoding))
         object.__setattr__(self, "delimiter", checked_delimiter(self.delimiter))
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Return the names of the columns of the texts, mostly one."""
+        return names_of(self.column)
+
+    @cached_property
+    def column_name(self) -> str:
+        """Return the names of the columns of the texts as one, for messages."""
+        return shown_columns(self.column)
+
+    @cached_property
+    def joins(self) -> bool:
+        """Return whether texts are joined from several columns, or from elements of lists."""
+        return self.kind == "text" and is_joined(self.column)
 
     @cached_property
     def keys(self) -> list[str]:

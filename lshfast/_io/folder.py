@@ -19,7 +19,7 @@ def columns(file: File) -> list[str]:
 
 def record(file: File, text: str) -> dict[str, str]:
     """Return the row of a text; its text column has the same name as in the other inputs."""
-    return {"path": file.name, file.layout.column: text}
+    return {"path": file.name, file.layout.column_name: text}
 
 
 def blocks(file: File) -> Generator[Block, None, None]:

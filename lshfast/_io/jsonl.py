@@ -17,6 +17,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from lshfast._common.column_paths import EACH, joined_text, value_at
 from lshfast._common.nearest import no_column
 from lshfast._common.rows import int64_range, inverse
 from lshfast._common.types import UInt8Array
@@ -141,8 +142,9 @@ def columns(file: File) -> list[str]:
 
 def _scannable(layout: Layout) -> tuple[bytes, ...]:
     """Return the columns to read in UTF-8, the texts first; () if they must be parsed."""
-    names = [layout.column, *layout.recorded]
-    if layout.kind != "text" or any("." in name for name in names):
+    names = [*layout.columns, *layout.recorded]
+    is_nested = any("." in name or EACH in name for name in names)
+    if layout.kind != "text" or is_nested or len(layout.columns) > 1:
         return ()
     try:
         return tuple(name.encode() for name in names)
@@ -219,7 +221,7 @@ def texts_at(file: File, starts: Rows, stops: Rows) -> Texts:
     """Read the texts of accepted lines, at ``starts[i]:stops[i]``, again, in any order."""
     order = np.argsort(starts, kind="stable")
     buffer, moved = _read_spans(file, starts[order], stops[order])
-    column = file.layout.column.encode()
+    (column,) = (name.encode() for name in file.layout.columns)
     scanned = scan_spans(buffer, starts[order] - moved, stops[order] - moved, column)
     texts = _accepted(file, scanned, buffer)
     return texts.take(inverse(order))
@@ -327,11 +329,10 @@ def _row(
     Of other kinds than texts, the value is returned as it is.
     """
     record: dict[str, Any] = {}
-    column = layout.column
     texts = layout.kind == "text"
     try:
         record = loads(line)
-        value = value_at(record, column)
+        value = _value_of(record, layout)
         if not texts:
             return value, record, ""
         if type(value) is str or value is None:
@@ -344,13 +345,26 @@ def _row(
         return None
     try:
         record = json_object(raw, encoding=encoding)
-        return (
-            _text_of(record, column) if texts else _member(record, column),
-            record,
-            "",
-        )
+        for column in layout.columns:
+            _member(record, column)
+        value = _value_of(record, layout)
+        return _text_of(value, layout) if texts else value, record, ""
     except ValueError as error:
         return "" if texts else None, record, str(error)
+
+
+def _value_of(record: Any, layout: Layout) -> Any:
+    """Return what the columns of a layout hold: a value, or a list if its parts do not join."""
+    columns = layout.columns
+    value = (
+        value_at(record, columns[0])
+        if len(columns) == 1
+        else [value_at(record, column) for column in columns]
+    )
+    if layout.joins and isinstance(value, list):
+        text = joined_text(value)
+        return value if text is None else text
+    return value
 
 
 def first_value(file: File) -> Any:
@@ -362,7 +376,7 @@ def first_value(file: File) -> Any:
     first: Any = None
     for _, record, _, _ in islice(records(file), TYPED_ROWS):
         try:
-            value = value_at(record, file.layout.column)
+            value = value_at(record, file.layout.columns[0])
         except (LookupError, TypeError):
             continue
         if value in (None, [], {}):
@@ -521,20 +535,6 @@ def _are_short(buffer: bytearray, start: int, end: int) -> bool:
     return sample - start < 2000 * buffer.count(b"\n", start, sample)
 
 
-def value_at(record: Any, name: str) -> Any:
-    """Return the member `name`, of nested objects if it has dots; None inside null.
-
-    Raises LookupError or TypeError if there is no such member.
-    """
-    if "." not in name or name in record:
-        return record[name]
-    for part in name.split("."):
-        if record is None:
-            return None
-        record = record[part]
-    return record
-
-
 def _member(record: dict[str, Any], column: str) -> Any:
     """Return the member of a column, or raise ValueError with the columns that there are."""
     try:
@@ -543,30 +543,44 @@ def _member(record: dict[str, Any], column: str) -> Any:
         raise ValueError(no_column(column, _names(record))) from None
 
 
-def _text_of(record: dict[str, Any], column: str) -> str:
-    text = _member(record, column)
-    if text is None:
+def _text_of(value: Any, layout: Layout) -> str:
+    """Return a value as a text, or raise ValueError with the reason why it is none."""
+    if value is None:
         return ""
-    if not isinstance(text, str):
-        inside = list(islice(_strings(text, column), 12))
-        hint = f"; strings inside it are: {', '.join(inside)}" if inside else ""
-        raise ValueError(f"column {column!r} is {kind_of(text)}, not a string{hint}")
-    lone = _LONE.search(text)
+    if not isinstance(value, str):
+        values = [value] if len(layout.columns) == 1 else value
+        for name, part in zip(layout.columns, values, strict=True):
+            if not layout.joins or joined_text([part]) is None:
+                raise ValueError(_not_a_string(part, name))
+    lone = _LONE.search(value)
     if lone:
         raise ValueError(
-            f"column {column!r} holds the lone surrogate \\u{ord(lone[0]):04x}, which is no "
-            "character"
+            f"column {layout.column_name!r} holds the lone surrogate \\u{ord(lone[0]):04x}, "
+            "which is no character"
         )
-    return text
+    return str(value)
+
+
+def _not_a_string(value: Any, column: str) -> str:
+    """Return the reason that a value is no text, with the paths to the strings in it."""
+    inside = list(dict.fromkeys(islice(_strings(value, column), 12)))
+    hint = f"; strings inside it are: {', '.join(inside)}" if inside else ""
+    what = kind_of(value)
+    if EACH in column and isinstance(value, list):
+        what = "an array of other values than strings"
+    return f"column {column!r} is {what}, not a string{hint}"
 
 
 def _strings(value: Any, name: str) -> Iterator[str]:
-    """Yield the names of the strings in nested objects, joined with dots."""
+    """Yield the paths to the strings in nested objects and arrays of objects."""
     members = [(name, value)]
     while members:
         name, value = members.pop()
         if isinstance(value, str):
             yield name
+        elif isinstance(value, list):
+            path = name if name.endswith(EACH) else f"{name}{EACH}"
+            members += [(path, member) for member in value[:1]]
         elif isinstance(value, dict):
             members += [
                 (f"{name}.{inner}", member) for inner, member in reversed(value.items())
@@ -585,8 +599,11 @@ def _names(record: dict[str, Any]) -> list[str]:
     """Return the column names of a row; names in nested objects are joined with dots."""
     names: list[str] = []
     for outer, value in record.items():
+        elements = value if isinstance(value, list) else []
         if isinstance(value, dict) and value:
             names += [f"{outer}.{inner}" for inner in value]
+        elif elements and isinstance(elements[0], dict):
+            names += [f"{outer}{EACH}.{inner}" for inner in elements[0]]
         else:
             names.append(outer)
     return names

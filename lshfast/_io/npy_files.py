@@ -116,7 +116,7 @@ def _opened(file: File) -> Iterator[list[_StoredArray]]:
                 for name in members
             ]
         else:
-            arrays = [_array(file, file.layout.column, stream)]
+            arrays = [_array(file, file.layout.column_name, stream)]
         if not arrays:
             raise file.fault(None, "there is no array in it")
         if len({array.shape[0] for array in arrays}) > 1:

@@ -10,6 +10,13 @@ from typing import Any
 import numpy as np
 
 from lshfast._common.arrow_columns import as_binary, python_values, undecodable_strings
+from lshfast._common.column_paths import (
+    EACH,
+    arrow_value,
+    joined_strings,
+    steps_of,
+    stored_name,
+)
 from lshfast._common.extras import optional
 from lshfast._common.nearest import no_column
 from lshfast._io import arrow_files, npy_files
@@ -24,26 +31,17 @@ from lshfast._io.views import selectable, without_views
 def blocks(file: File) -> Generator[Block, None, None]:
     """Read a file in blocks: pass one."""
     layout = file.layout
-    names = [layout.column, *layout.recorded]
+    names = [*layout.columns, *layout.recorded]
     schema = schema_of(file)
     kinds = {name: type_of(file, schema, name) for name in names}
-    if layout.kind == "text" and not _holds_text(kinds[layout.column]):
-        text_columns = [name for name, kind in _leaves(schema) if _holds_text(kind)]
-        if text_columns:
-            hint = f"columns of strings are: {', '.join(text_columns)}"
-        else:
-            hint = "there is no column of strings"
-        raise file.fault(
-            None,
-            f"column {layout.column!r} is {kinds[layout.column]}, not strings; {hint}",
-        )
+    if layout.kind == "text":
+        for name in layout.columns:
+            _check_texts(file, schema, name, kinds[name])
     carried = _carried_texts(layout, schema)
     for first, batch, position in _batches_of(
-        file, list(dict.fromkeys([*names, *carried]))
+        file, _stored_names(schema, [*names, *carried])
     ):
-        texts = column_of(batch, layout.column)
-        if layout.kind == "text":
-            texts = _as_strings(texts)
+        texts = _values_of_layout(batch, layout)
         block = Block(texts, range(first, first + len(texts)), texts.nbytes, position)
         if layout.kind == "text":
             if texts.null_count:
@@ -56,6 +54,49 @@ def blocks(file: File) -> Generator[Block, None, None]:
         for name in carried:
             block.bad = dict(undecodable_values(batch.column(name), name)) | block.bad
         yield block
+
+
+def _check_texts(file: File, schema: Any, name: str, kind: Any) -> None:
+    """Raise DataError if a column holds neither texts, nor lists of texts at a path into lists."""
+    if EACH in name and hasattr(kind, "value_type"):
+        kind = kind.value_type
+    if _holds_text(kind):
+        return
+    text_columns = [name for name, kind in _leaves(schema) if _holds_text(kind)]
+    if text_columns:
+        hint = f"columns of strings are: {', '.join(text_columns)}"
+    else:
+        hint = "there is no column of strings"
+    raise file.fault(None, f"column {name!r} is {kind}, not strings; {hint}")
+
+
+def _stored_names(schema: Any, names: Sequence[str]) -> list[str]:
+    """Return the columns, or the fields of structs, that hold the columns of some names."""
+    return list(
+        dict.fromkeys(
+            name if name in schema.names else stored_name(name) for name in names
+        )
+    )
+
+
+def _values_of_layout(batch: Any, layout: Layout) -> Any:
+    """Return the texts of a batch, which may be joined, or its values of another kind."""
+    columns = [column_of(batch, name) for name in layout.columns]
+    if layout.kind != "text":
+        return columns[0]
+    if layout.joins:
+        return joined_strings([_strings_or_lists(column) for column in columns])
+    return _as_strings(columns[0])
+
+
+def _strings_or_lists(column: Any) -> Any:
+    """Return a column of text, or of lists of text, as strings or lists of strings."""
+    pa = optional("pyarrow")
+    if not pa.types.is_large_list(column.type):
+        return _as_strings(column)
+    first = column.offsets[0]
+    offsets = optional("pyarrow.compute").subtract(column.offsets, first)
+    return pa.LargeListArray.from_arrays(offsets, _as_strings(column.flatten()))
 
 
 def _carried_texts(layout: Layout, schema: Any) -> list[str]:
@@ -73,17 +114,17 @@ def _carried_texts(layout: Layout, schema: Any) -> list[str]:
         if re.search("string|binary", str(field.type)) or _holds_times(field.type)
     ]
     read_columns = (
-        [layout.column, *layout.keys] if layout.kind == "text" else layout.keys
+        [*layout.columns, *layout.keys] if layout.kind == "text" else layout.keys
     )
     return [name for name in texts if name not in read_columns]
 
 
 def texts_of(file: File, numbers: Rows) -> Iterator[tuple[Any, int]]:
     """Read the texts of accepted rows again, and yield them with the position in the file."""
-    for batch, position in again(file, numbers, [file.layout.column]):
-        texts = column_of(batch, file.layout.column)
+    names = _stored_names(schema_of(file), file.layout.columns)
+    for batch, position in again(file, numbers, names):
+        texts = _values_of_layout(batch, file.layout)
         if file.layout.kind == "text":
-            texts = _as_strings(texts)
             texts = texts.fill_null("") if texts.null_count else texts
         yield texts, position
 
@@ -304,11 +345,20 @@ def _record_batches(
 
 
 def _leaves(schema: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the columns and their types; names inside structs are joined with dots."""
+    """Yield the paths to columns and their types, into structs and lists of structs."""
     types = optional("pyarrow").types
     fields = [(field.name, field.type) for field in reversed(schema)]
     while fields:
         name, kind = fields.pop()
+        if _is_list(kind) and not types.is_struct(kind.value_type):
+            yield name, kind
+            if _holds_text(kind.value_type):
+                yield f"{name}{EACH}", kind.value_type
+            continue
+        if _is_list(kind):
+            yield name, kind
+            name = f"{name}{EACH}"
+            kind = kind.value_type
         if types.is_struct(kind) and kind.num_fields:
             inner = (kind.field(i) for i in reversed(range(kind.num_fields)))
             fields += [(f"{name}.{field.name}", field.type) for field in inner]
@@ -316,24 +366,57 @@ def _leaves(schema: Any) -> Iterator[tuple[str, Any]]:
             yield name, kind
 
 
+def _is_list(kind: Any) -> bool:
+    """Return whether this is a type of lists, whose elements a path can enter."""
+    return str(kind).partition("<")[0] in (
+        "list",
+        "large_list",
+        "fixed_size_list",
+        "list_view",
+        "large_list_view",
+    )
+
+
 def type_of(file: File, schema: Any, name: str) -> Any:
-    """Return the type of the column with this name; ``a.b`` is b inside the struct a."""
+    """Return the type of the column with this name or path; a path into lists gives lists."""
     types = [field.type for field in schema if field.name == name]
-    leaves = list(_leaves(schema))
     if not types:
-        types = [kind for leaf, kind in leaves if leaf == name]
+        types = _types_at(schema, steps_of(name))
+        if EACH in steps_of(name):
+            types = [optional("pyarrow").large_list(kind) for kind in types]
     if len(types) != 1:
         fault = "more than one column" if types else "no column"
-        raise file.fault(None, no_column(name, [leaf for leaf, _ in leaves], fault))
+        paths = [path for path, _ in _leaves(schema)]
+        raise file.fault(None, no_column(name, paths, fault))
     return types[0]
 
 
+def _types_at(fields: Any, steps: Sequence[str]) -> list[Any]:
+    """Return the types of all fields that the steps of a path lead to."""
+    is_struct = optional("pyarrow").types.is_struct
+    step, *rest = steps
+    if step == EACH:
+        return []
+    types = [field.type for field in fields if field.name == step]
+    while rest and rest[0] == EACH:
+        types = [kind.value_type for kind in types if _is_list(kind)]
+        rest = rest[1:]
+    if not rest:
+        return types
+    return [
+        inner
+        for kind in types
+        if is_struct(kind)
+        for inner in _types_at([kind.field(i) for i in range(kind.num_fields)], rest)
+    ]
+
+
 def column_of(batch: Any, name: str) -> Any:
-    """Return a column of a batch; its value is null inside a null struct."""
+    """Return the values at a column's name or path; a value is null inside a null struct."""
     if name in batch.schema.names:
         return batch.column(name)
-    outer, *inner = name.split(".")
-    return optional("pyarrow.compute").struct_field(batch.column(outer), inner)
+    outer, *inner = steps_of(name)
+    return arrow_value(batch.column(outer), inner)
 
 
 def replaced_texts(

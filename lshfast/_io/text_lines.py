@@ -16,12 +16,12 @@ from lshfast.kernels.text import Texts
 
 def columns(file: File) -> list[str]:
     """Return the names of the columns of a row."""
-    return [file.layout.column]
+    return [file.layout.column_name]
 
 
 def record(file: File, text: str) -> dict[str, str]:
     """Return the row of a text; its text column has the same name as in the other inputs."""
-    return {file.layout.column: text}
+    return {file.layout.column_name: text}
 
 
 _PIECE = (

@@ -40,7 +40,7 @@ def check(selection: Selection) -> list[str]:
                     f"the header is not that of the inputs before: {', '.join(columns)}",
                 )
             for field in schema_of(file) if file.columnar else ():
-                if not _fits(field.type, field.name == file.layout.column):
+                if not _fits(field.type, field.name in file.layout.columns):
                     raise file.fault(
                         None,
                         f"column {field.name!r} is {field.type}: CSV output cannot hold it",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from lshfast._common.choices import ItemMeasure, Kind, plural, usual_measure
+from lshfast._common.column_paths import checked_columns, is_joined
 from lshfast._engine.account.report import Summary
 from lshfast._engine.options.declaration import check_names
 from lshfast._engine.options.rules import TAKES, of_group, takes_options
@@ -17,6 +18,7 @@ from lshfast.spark.points import VectorRun
 from lshfast.spark.run import FILE, FrameRows, Limits, Run
 from lshfast.spark.session import check_pyspark
 from lshfast.spark.tasks import draw_content_key
+from lshfast.spark.text_columns import text_column
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -49,7 +51,7 @@ RESULT = "keep", "kept_key", "similarity", "group"
 @takes_options("spark.dedup")
 def dedup(
     df: DataFrame,
-    text: str = "text",
+    text: str | Sequence[str] = "text",
     id: str = "id",
     *,
     threshold: float | None = None,
@@ -74,8 +76,9 @@ def dedup(
         to compute.
     text : str, default "text"
         Name of the column of texts, of type string or binary (UTF-8), or of vectors, of type
-        array<float> or array<double>; a.b is field b of column a. A null is a text without
-        shingles: the row is kept. So is a vector that is null, or has zeros only.
+        array<float> or array<double>; a.b is field b of column a. Several names, and ``a[].b``,
+        field b of the elements of a, are for strings, which are joined with a line end. A null is a
+        text without shingles: the row is kept. So is a vector that is null, or has zeros only.
     id : str, default "id"
         Name of the column of ids: integers or strings, all different and not null.
     threshold, unit, size, groups, measure
@@ -168,7 +171,7 @@ def dedup(
 
 def dedup_with_summary(
     df: DataFrame,
-    text: str = "text",
+    text: str | Sequence[str] = "text",
     id: str = "id",
     *,
     keep: Keep | Column = "first",
@@ -219,7 +222,7 @@ def dedup_with_summary(
 
 def dedup_frame(
     df: DataFrame,
-    text: str,
+    text: str | Sequence[str],
     id: str,
     keep: Keep | Column,
     guard: Guard,
@@ -254,7 +257,7 @@ def dedup_frame(
 @takes_options("spark.pairs")
 def pairs(
     df: DataFrame,
-    text: str = "text",
+    text: str | Sequence[str] = "text",
     id: str = "id",
     *,
     threshold: float | None = None,
@@ -338,7 +341,7 @@ def pairs(
 
 def pairs_with_summary(
     df: DataFrame,
-    text: str = "text",
+    text: str | Sequence[str] = "text",
     id: str = "id",
     *,
     limits: Limits | None = None,
@@ -412,10 +415,13 @@ def plan_of(
 
 
 def kind_of_column(
-    df: DataFrame, text: str, kinds: Sequence[Kind] = tuple(RUNS)
+    df: DataFrame, text: str | Sequence[str], kinds: Sequence[Kind] = tuple(RUNS)
 ) -> Kind:
     """Return the kind of the items of a column by its type, which must be one of `kinds`."""
     check_frame("df", df)
+    if not isinstance(text, str) or is_joined(text):
+        text_column(df, checked_columns(text))
+        return "text"
     type_name = type_of_column(df, "text", text)
     for kind in kinds:
         if type_name in TYPES_OF[kind]:
@@ -459,7 +465,11 @@ def _other_type(
 
 
 def source_of(
-    df: DataFrame, text: str, id: str, keep: Keep | Column, files: bool = False
+    df: DataFrame,
+    text: str | Sequence[str],
+    id: str,
+    keep: Keep | Column,
+    files: bool = False,
 ) -> FrameRows:
     """Check and return the columns of a run; with `files`, also the file of each row."""
     from pyspark.sql import Column
@@ -469,7 +479,10 @@ def source_of(
     type_of_ids = type_of_column(df, "id", id)
     if type_of_ids not in ID_TYPES:
         raise TypeError(_other_type("id", id, ID_TYPES, type_of_ids))
-    columns = [F.col(id).alias("id"), F.col(text).alias("text")]
+    columns = [
+        F.col(id).alias("id"),
+        text_column(df, checked_columns(text)).alias("text"),
+    ]
     policy: str | None = None
     if isinstance(keep, Column):
         columns.append(keep.alias("value"))

@@ -10,6 +10,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from lshfast._common.column_paths import (
+    SEPARATOR,
+    ColumnNames,
+    checked_columns,
+    is_joined,
+    names_of,
+    steps_of,
+    value_at,
+)
 from lshfast._common.errors import TooManyRemovedError
 from lshfast._common.extras import optional
 from lshfast._engine.account.display import SIMILARITY_NAMES
@@ -40,6 +49,7 @@ from lshfast.spark.by_value import Guard
 from lshfast.spark.page import evidence_of_removed, evidence_of_similar
 from lshfast.spark.places import check_places, exists, names_of_files, write_text
 from lshfast.spark.session import session_of
+from lshfast.spark.text_columns import schema_of_paths, text_column, value_at_steps
 from lshfast.spark.workers import BadTextError
 
 if TYPE_CHECKING:
@@ -84,7 +94,7 @@ class SparkInputs:
 
     paths: Sequence[str]
     frame: DataFrame
-    names: dict[str, str]
+    names: dict[str, Any]
     lines: bool  # whether they are lines of JSON
 
     @property
@@ -96,15 +106,18 @@ class SparkInputs:
         """Return the columns id and text if a page shows texts."""
         from pyspark.sql import functions as F
 
-        columns = (F.col(self.names[name]).alias(name) for name in ("id", "text"))
-        return self.frame.select(*columns) if page.texts else None
+        if not page.texts:
+            return None
+        id_column = F.col(self.names["id"]).alias("id")
+        texts = text_column(self.frame, self.names["text"]).alias("text")
+        return self.frame.select(id_column, texts)
 
 
 def run_files(
     inputs: Sequence[str],
     outputs: SparkOutputs,
     *,
-    column: str,
+    column: ColumnNames,
     id_column: str | None,
     keep: str,
     by: str | None = None,
@@ -123,8 +136,10 @@ def run_files(
         Each is a folder that Spark writes, with the suffix .parquet or .jsonl. Lines of JSON are
         written as they are. The folder of removed rows also has the options of the run. The page is
         written last, also if nothing else is written because too many rows would be removed.
-    column, id_column : str
-        Columns of the texts and of the ids.
+    column : str or tuple of str
+        Column of the texts, or several, whose texts are joined; ``a.b`` and ``a[].b`` are paths.
+    id_column : str
+        Column of the ids.
     keep : str
         first, last, longest, shortest or max:COLUMN.
     by : str, optional
@@ -190,7 +205,7 @@ def run_pairs(
     inputs: Sequence[str],
     output: str,
     *,
-    column: str,
+    column: ColumnNames,
     id_column: str | None,
     master: str | None,
     overwrite: bool = False,
@@ -271,7 +286,7 @@ def _finished(result: DataFrame, summary: Summary, start: float) -> Summary:
 def _opened(
     inputs: Sequence[str],
     outputs: SparkOutputs,
-    column: str,
+    column: ColumnNames,
     id_column: str | None,
     order: str,
     by: str | None,
@@ -282,7 +297,10 @@ def _opened(
         raise ValueError(
             "id_column is needed, because rows in files of Spark have no number"
         )
-    columns = {"id": id_column, "text": column}
+    columns: dict[str, ColumnNames] = {
+        "id": id_column,
+        "text": checked_columns(column),
+    }
     if order:
         columns["value"] = order
     if by is not None:
@@ -296,10 +314,10 @@ def _opened(
     with _errors_of_data(inputs):
         if lines:
             frame = _lines(session, inputs, columns)
-            names = {name: name for name in columns}
+            names: dict[str, Any] = {name: name for name in columns}
         else:
             frame = session.read.parquet(*inputs)
-            names = columns
+            names = dict(columns)
         check_places(session, frame, outputs.paths)
         yield SparkInputs(inputs, frame, names, lines)
 
@@ -365,7 +383,7 @@ def _format(path: str) -> str:
 
 
 def _lines(
-    session: SparkSession, inputs: Sequence[str], columns: dict[str, str]
+    session: SparkSession, inputs: Sequence[str], columns: dict[str, ColumnNames]
 ) -> DataFrame:
     """Return each JSON line with some columns, whose types the first line sets."""
     from pyspark.sql import functions as F
@@ -382,25 +400,48 @@ def _lines(
         raise DataError(
             ", ".join(inputs), None, f"the first line is not JSON: {error}"
         ) from None
-    kinds = {}
+    steps_of_path: dict[str, tuple[str, ...]] = {}
+    types: dict[tuple[str, ...], str] = {}
     for name, column in columns.items():
-        if name == "by":  # the texts of values, which may be missing
-            kinds[name] = "string"
-            continue
-        if not isinstance(row, dict) or (row and column not in row):
-            raise ValueError(f"the first line of the inputs has no column {column!r}")
-        kinds[name] = "string" if name == "text" else _kind(column, row.get(column, ""))
-    # One column can have two names.
-    kind_of = {column: kinds[name] for name, column in reversed(columns.items())}
-    schema = ", ".join(f"`{column}` {kind}" for column, kind in kind_of.items())
-    parsed = lines.withColumn("row", F.from_json(LINE, schema, {"mode": "FAILFAST"}))
-    return parsed.select(
-        LINE,
-        *(
-            F.col("row").getField(column).alias(name)
-            for name, column in columns.items()
-        ),
+        for path in names_of(column):
+            steps = _steps_in(row, path)
+            steps_of_path[path] = steps
+            if name == "by":  # the texts of values, which may be missing
+                types.setdefault(steps, "string")
+                continue
+            value = _value_in(row, path)
+            kind = "string" if name == "text" else _kind(path, value)
+            types.setdefault(steps, kind)  # one column can have two names
+    parsed = lines.withColumn(
+        "row", F.from_json(LINE, schema_of_paths(types.items()), {"mode": "FAILFAST"})
     )
+    columns_of_rows = []
+    for name, column in columns.items():
+        values = [
+            value_at_steps(F.col("row"), steps_of_path[path])
+            for path in names_of(column)
+        ]
+        joined = is_joined(column) and name == "text"
+        value = F.concat_ws(SEPARATOR, *values) if joined else values[0]
+        columns_of_rows.append(value.alias(name))
+    return parsed.select(LINE, *columns_of_rows)
+
+
+def _steps_in(row: Any, path: str) -> tuple[str, ...]:
+    """Return the steps of a path in objects like a row, which may have a member of this name."""
+    return (path,) if isinstance(row, dict) and path in row else steps_of(path)
+
+
+def _value_in(row: Any, path: str) -> Any:
+    """Return what is at a path of the first row, "" if there are no rows."""
+    if row == {}:
+        return ""
+    try:
+        return value_at(row, path)
+    except (LookupError, TypeError):
+        raise ValueError(
+            f"the first line of the inputs has no column {path!r}"
+        ) from None
 
 
 def _kind(column: str, value: Any) -> str:

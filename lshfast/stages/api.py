@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_args
 
 from lshfast._common.checks import check_bytes, check_int
@@ -50,7 +50,7 @@ def plan(
     pairs: FilePath | None = None,
     removed: FilePath | None = None,
     rejected: FilePath | None = None,
-    column: str = "text",
+    column: str | Sequence[str] = "text",
     id_column: str | None = None,
     threshold: float | None = None,
     unit: Unit = "word",

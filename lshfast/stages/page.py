@@ -221,5 +221,5 @@ def _texts(corpus: Corpus, first_row: int, rows: set[int]) -> dict[int, str]:
     if corpus.layout.kind == "text":
         texts = texts_by_row(corpus, rows_of_corpus)
     else:
-        texts = values_by_row(corpus, corpus.layout.column, rows_of_corpus)
+        texts = values_by_row(corpus, corpus.layout.column_name, rows_of_corpus)
     return {row + first_row: text for row, text in texts.items()}

@@ -158,7 +158,9 @@ def test_commands(command, own, drivers):
         if name not in different:
             assert (parameter.help, parameter.default) == (
                 OPTIONS[name].help,
-                OPTIONS[name].default,
+                [OPTIONS[name].default]
+                if OPTIONS[name].several
+                else OPTIONS[name].default,
             ), name
 
 

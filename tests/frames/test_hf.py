@@ -149,7 +149,7 @@ def test_a_stream(rows):
 def test_what_is_no_dataset_or_column(rows):
     with pytest.raises(
         TypeError,
-        match="dataset must be a Dataset, a DatasetDict or an IterableDataset",
+        match="dataset must be a Dataset, a DatasetDict, an IterableDataset or an",
     ):
         lshfast.hf.dedup(TEXTS)
     for dataset in (rows, rows.to_iterable_dataset(), datasets.DatasetDict(train=rows)):
@@ -248,3 +248,44 @@ def test_a_stream_keeps_its_format(rows, kind):
         else type(next(iter(stream))["number"])
     )
     assert isinstance(values[0], types)
+
+
+def nested(texts):
+    rows = [
+        {"content": text, "chat": [{"turn": text}, {"turn": None}], "in": {"side": "x"}}
+        for text in texts
+    ]
+    return datasets.Dataset.from_list(rows)
+
+
+@pytest.mark.parametrize("column", ["chat[].turn", ["content", "in.side"]], ids=str)
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_paths_and_several_columns(column, is_stream):
+    texts = [text for text in TEXTS if text][:120]
+    rows = nested(texts)
+    source = rows.to_iterable_dataset() if is_stream else rows
+    found = lshfast.hf.dedup(source, column, batch_size=len(texts), **OPTIONS)
+    joined = texts if isinstance(column, str) else [f"{text}\nx" for text in texts]
+    wanted = [texts[row] for row in kept_numbers(joined)]
+    assert [row["content"] for row in found] == wanted
+    with pytest.raises(ValueError, match="there is no"):
+        list(lshfast.hf.dedup(source, ["content", "in.sides"], **OPTIONS))
+
+
+def test_splits_of_streams_are_compared_with_each_other():
+    texts = [text for text in TEXTS if text]
+    train = datasets.Dataset.from_dict({"text": texts[:200]})
+    test = datasets.Dataset.from_dict({"text": [*texts[200:220], texts[0]]})
+    both = datasets.IterableDatasetDict(
+        train=train.to_iterable_dataset(), test=test.to_iterable_dataset()
+    )
+    found = lshfast.hf.dedup(both, **OPTIONS)
+    assert list(found) == ["train", "test"]
+    assert texts[0] in [row["text"] for row in found["test"]]
+    kept_texts = [row["text"] for row in found["train"]]
+    assert texts[0] not in kept_texts
+    assert len(kept_texts) < 200
+    other = lshfast.hf.dedup(both, splits=["train", "test"], **OPTIONS)
+    assert texts[0] in [row["text"] for row in other["train"]]
+    with pytest.raises(ValueError, match="splits must be the splits"):
+        lshfast.hf.dedup(both, splits=["train"])

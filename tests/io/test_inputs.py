@@ -750,7 +750,8 @@ def test_a_column_of_objects_names_the_strings_inside(tmp_path: Path) -> None:
     )
     assert (
         error.reason
-        == "column 'doc' is an object, not a string; strings inside it are: doc.title, doc.body.en"
+        == "column 'doc' is an object, not a string; strings inside it are: doc.title, "
+        "doc.body.en, doc.tags[]"
     )
     error = bad_row(
         write_jsonl(tmp_path / "a.jsonl", [{"id": 1, "doc": {}}]), column="doc"

@@ -535,3 +535,28 @@ def test_explain_finds_the_options_in_the_folder(spark, tmp_path, rows, removed)
     )
     assert f"exact             {first['similarity']:.4f}" in said
     assert "the threshold is 0.6" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format", ["jsonl", "parquet"])
+def test_texts_of_several_columns_and_paths(spark, tmp_path, format):
+    rows = [
+        {"id": key, "ask": "the same", "chat": chat}
+        for key, chat in enumerate(
+            [[{"say": "a b"}, {"say": None}], None, [], [{"say": "a b"}]]
+        )
+    ]
+    path = tmp_path / f"rows.{format}"
+    if format == "jsonl":
+        write_jsonl(path, rows)
+    else:
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    out = tmp_path / f"kept.{format}"
+    columns = "--column", "ask", "--column", "chat[].say"
+    run("dedup", path, "-o", out, *columns, *MASTER)
+    table = pq.read_table(out).to_pylist() if format == "parquet" else None
+    kept_rows = table or [json.loads(line) for line in lines_of(out)]
+    assert sorted(row["id"] for row in kept_rows) == [0, 1]
+    assert all(row.keys() == rows[0].keys() for row in kept_rows)
+    message = failing(2, "dedup", path, "-o", out, "--column", "chat[].says", *MASTER)
+    assert "has no column" in message or "there is no column" in message

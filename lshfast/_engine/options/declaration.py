@@ -70,6 +70,8 @@ class Option:
         Converts the text of the command line.
     required : bool
         Whether it must be given.
+    several : bool
+        Whether the command line takes it several times, for a tuple of values.
     """
 
     name: str
@@ -90,6 +92,7 @@ class Option:
     names_column: bool = False
     parse: Callable[[object], Any] | None = None
     required: bool = False
+    several: bool = False
 
     @property
     def shown(self) -> str:

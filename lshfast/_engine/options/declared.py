@@ -90,12 +90,14 @@ OPTIONS: dict[str, Option] = {
         Option(
             "column",
             "text",
-            "Column of the texts, or other items; a.b is b inside a.",
+            "Column of the texts, or other items; a.b is b inside a, and a[].b b inside each "
+            "element of a. Given several times, the texts are joined.",
             str,
             "input",
             daily=True,
             drivers=ALL_FILES,
             names_column=True,
+            several=True,
         ),
         Option(
             "id_column",

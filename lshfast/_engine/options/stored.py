@@ -28,7 +28,7 @@ MOST_BYTES = 1 << 24
 
 # Options of reading that are stored, with the types that they have.
 READING: dict[str, tuple[type, ...]] = {
-    "column": (str,),
+    "column": (str, list),
     "id_column": (str, type(None)),
     "glob": (str, type(None)),
     "encoding": (str,),

@@ -70,7 +70,9 @@ class RowPage:
         self._texts_are_shown = not items and output.column is None
         if self._texts_are_shown or not output.texts:
             return
-        column = output.column or (None if layout.kind == "vector" else layout.column)
+        column = output.column or (
+            None if layout.kind == "vector" else layout.column_name
+        )
         if column is None:
             self._output = replace(output, texts=False)
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from lshfast._common.choices import ItemMeasure, Kind
@@ -28,7 +28,7 @@ def dedup_files(
     inputs: FilePath | Iterable[FilePath],
     output: FilePath | None = None,
     *,
-    column: str = "text",
+    column: str | Sequence[str] = "text",
     id_column: str | None = None,
     kind: Kind | None = None,
     threshold: float | None = None,
@@ -68,8 +68,12 @@ def dedup_files(
         The file for the rows that are kept, with all their columns and in their order: .jsonl,
         .csv, .tsv (each also .gz, .zst, .bz2, .xz) or .parquet; "-" is standard output. Without it
         no rows are written.
-    column, id_column : str
-        The columns of the texts and of the rows' keys. Without `id_column` a key is ``PATH:LINE``.
+    column : str or sequence of str, default "text"
+        The column of the texts. ``a.b`` is b inside the object or struct a, and ``a[].b`` is b
+        inside each element of the list a, such as ``messages[].content``. The texts of several
+        columns, and of the elements of lists, are joined with a line end; nulls are left out.
+    id_column : str, optional
+        The column of the rows' keys. Without it a key is ``PATH:LINE``.
     kind : {"text", "set", "weighted", "vector", "code"}, optional
         What the column holds: by default strings are texts, lists of strings or integers are sets,
         objects and maps of numbers are weighted sets, lists of floats are vectors, and binary
