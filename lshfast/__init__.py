@@ -86,6 +86,7 @@ if TYPE_CHECKING:
         recommend,
     )
     from lshfast._engine.account.by_value import RemovedBy as RemovedBy
+    from lshfast._engine.account.earlier import EarlierFigures as EarlierFigures
     from lshfast._engine.clusters.lasting import ClusterFigures as ClusterFigures
     from lshfast._engine.executors.local.api import dedup_files
     from lshfast._engine.executors.memory import dedup, pairs
@@ -220,6 +221,7 @@ if not TYPE_CHECKING:
         {
             "_common.errors": "Excess TooManyRemovedError",
             "_engine.account.by_value": "RemovedBy",
+            "_engine.account.earlier": "EarlierFigures",
             "_engine.clusters.lasting": "ClusterFigures",
             "datasketch": "AsyncMinHashLSH HNSW HyperLogLog HyperLogLogPlusPlus LeanMinHash "
             "MinHash MinHashLSH "

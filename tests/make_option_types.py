@@ -31,6 +31,7 @@ WIDER = {
     "clusters": "FilePath | None",
     "changes": "FilePath | None",
     "work": "FilePath | None",
+    "against": "FilePath | None",
 }
 WIDER_IN_MEMORY = {"by": "Any"}
 HEADER = '''"""The options that functions take as ``**options``, for type checkers and editors.

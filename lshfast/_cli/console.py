@@ -289,7 +289,10 @@ def notes(account: Account) -> Iterator[str]:
     elif account.read == account.rejected:
         yield "all rows were rejected; --on-error stop shows the reason of the first"
     elif (
-        not account.advice and account.read > 1 and getattr(account, "pairs", None) == 0
+        not account.advice
+        and account.read > 1
+        and getattr(account, "pairs", None) == 0
+        and not getattr(account, "earlier", 0)
     ):
         yield f"there is no such pair; {account.finding_more}"
 

@@ -2,7 +2,8 @@
 
 An earlier entry takes precedence over every new row under every `keep` policy, because an earlier
 run has kept it. The index stores only the signature of its text, so the similarity to it is an
-estimate. A row that was removed for an earlier entry is not compared with other rows.
+estimate, unless the text is read too: see `earlier_texts`. A row that was removed for an earlier
+entry is not compared with other rows.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lshfast._common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast._engine.account.earlier import EarlierFigures
 from lshfast._engine.plan import Plan
 from lshfast.join.groups import Groups
 from lshfast.sketch.minhash import EMPTY
@@ -29,11 +31,18 @@ BATCH_ROWS = 1 << 16
 
 @dataclass(frozen=True)
 class Earlier:
-    """Rows removed for an earlier entry, the entry's key, and the estimated similarity to it."""
+    """Rows removed for an earlier entry, the entry's key, and the similarity to it.
+
+    Without `estimated`, all similarities are estimates. `texts` has the texts of entries by the
+    rows, and `figures` what was read; both are None in a run that reads no earlier texts.
+    """
 
     rows: Int64Array
     keys: list[Any]
     similarity: Float64Array
+    estimated: BoolArray | None = None
+    texts: Mapping[int, str] | None = None
+    figures: EarlierFigures | None = None
 
     def fill_in(self, groups: Groups) -> None:
         """Put the rows, each a group before, into groups of rows removed for the same entry."""
@@ -43,12 +52,25 @@ class Earlier:
         for row, key in zip(self.rows.tolist(), self.keys, strict=True):
             groups.labels[row] = first.setdefault(key, row)
 
-    def column(self, n: int) -> list[Any]:
-        """Return for each of n rows the key of its earlier entry; None for other rows."""
-        column: list[Any] = [None] * n
+    def estimates(self, n: int) -> BoolArray:
+        """Return for each of n rows whether it was removed by an estimated similarity."""
+        is_estimate = np.zeros(n, np.bool_)
+        is_estimate[self.rows] = True if self.estimated is None else self.estimated
+        return is_estimate
+
+    def columns(self, n: int) -> dict[str, Any]:
+        """Return the attributes of a `DedupResult` of n rows that are about earlier entries."""
+        keys: list[Any] = [None] * n
         for row, key in zip(self.rows.tolist(), self.keys, strict=True):
-            column[row] = key
-        return column
+            keys[row] = key
+        texts = None
+        if self.texts is not None:
+            texts = list(map(self.texts.get, range(n)))
+        return {
+            "earlier": keys,
+            "earlier_texts": texts,
+            "estimated": self.estimates(n),
+        }
 
 
 NOTHING_EARLIER = Earlier(np.empty(0, np.int64), [], np.empty(0, np.float64))

@@ -174,7 +174,7 @@ def run_paragraphs(
         )
     if inputs.by is not None or outputs.max_removed is not None:
         raise ValueError("by and max_removed are for rows, not paragraphs")
-    has_index = indexes is not None and bool(indexes.against or indexes.save)
+    has_index = indexes is not None and (indexes.compares or bool(indexes.save))
     if outputs.pairs or outputs.annotate or outputs.page or has_index:
         raise ValueError(
             "paragraphs are deduplicated without pairs, html, annotate and indexes"

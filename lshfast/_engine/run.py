@@ -25,6 +25,7 @@ from lshfast._engine.against import Earlier, find_earlier
 from lshfast._engine.clock import Clock
 from lshfast._engine.columns import Column
 from lshfast._engine.common_shingles import ignoring_common
+from lshfast._engine.earlier_texts import EarlierRowsOf, find_earlier_texts
 from lshfast._engine.kinds.kind import Request
 from lshfast._engine.pairs.exact import ExactPairs, collection_of
 from lshfast._engine.pairs.listed import PairArray
@@ -108,7 +109,7 @@ def run_part(
     keep = request.keep() if callable(request.keep) else request.keep
     earlier = None
     if request.against is not None:
-        earlier = remove_earlier(sketches, plan, clock, request.against)
+        earlier = remove_earlier(sketches, plan, clock, request.against, progress)
     similar_pairs = None
     if request.similar is not None:
         similar_pairs = SimilarPairs(sketches, plan, clock, progress)
@@ -126,11 +127,18 @@ def run_part(
 
 
 def remove_earlier(
-    sketches: SketchedRows, plan: Plan, clock: Clock, against: LSHIndex
+    sketches: SketchedRows,
+    plan: Plan,
+    clock: Clock,
+    against: LSHIndex | EarlierRowsOf,
+    progress: Progress | None = None,
 ) -> Earlier:
-    """Find the rows that are similar to an entry of an index, and exclude them from comparisons."""
+    """Find the rows that are similar to an earlier one, and exclude them from comparisons."""
     with clock.stage("earlier"):
-        earlier = find_earlier(against, sketches.signatures, plan)
+        if isinstance(against, EarlierRowsOf):
+            earlier = find_earlier_texts(sketches, plan, against, progress)
+        else:
+            earlier = find_earlier(against, sketches.signatures, plan)
         sketches.set_aside(earlier.rows)
     return earlier
 

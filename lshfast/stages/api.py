@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_args
 from lshfast._common.checks import check_bytes, check_int
 from lshfast._common.progress import Progress
 from lshfast._engine.account.report import Summary
-from lshfast._engine.indexes.run_indexes import OF_INDEX, plan_of_items
+from lshfast._engine.indexes.run_indexes import (
+    OF_INDEX,
+    check_index_alone,
+    plan_of_items,
+)
 from lshfast._engine.inputs import Inputs
 from lshfast._engine.kinds import item_kind
 from lshfast._engine.options.declared import OPTIONS
@@ -189,7 +193,7 @@ def plan(
         removed=_path(removed),
         rejected=_path(rejected),
         max_removed=record.max_removed,
-        against=_path(record.against),
+        against=check_index_alone(record.against, source, "a run in stages"),
     )
 
 

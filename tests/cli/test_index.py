@@ -1010,7 +1010,10 @@ def test_dry_run_leaves_all_as_it_is(index, second, tmp_path):
         (["--bands", 20], "day1.lsh: bands is 18 in this index, not 20"),
         (["--rows-per-band", 5], "day1.lsh: rows_per_band is 7 in this index, not 5"),
         (["--recall", 0.9999], "day1.lsh: recall 0.9999 needs"),
-        (["--groups", "components"], "day1.lsh: groups must be star against an index"),
+        (
+            ["--groups", "components"],
+            "day1.lsh: groups must be star against earlier rows",
+        ),
         (["--verify", "maybe"], None),
     ],
 )

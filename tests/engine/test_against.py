@@ -295,7 +295,7 @@ def test_rows_are_keys_where_there_are_none():
         ({"rows_per_band": 2, "bands": 64}, "bands is 128 in this index, not 64"),
         (
             {"groups": "components"},
-            "groups must be star against an index, not components",
+            "groups must be star against earlier rows, not components",
         ),
     ],
 )
@@ -314,7 +314,8 @@ def test_arguments_that_are_no_index(index):
     with pytest.raises(ValueError, match="add needs an index to add to"):
         dedup([A], add=True)
     with pytest.raises(
-        TypeError, match=r"against must be an LSHIndex, not 'seen\.lsh'"
+        TypeError,
+        match=r"against must be an LSHIndex, texts or sets, .* not 'seen\.lsh'",
     ):
         dedup([A], against="seen.lsh")
 
@@ -376,7 +377,7 @@ def test_an_index_says_how_a_run_is_planned():
             f"recall 0.999 needs 21 bands of 3 rows, but this index has {KNOWN.bands} of {KNOWN.rows_per_band}",
         ),
         ("recall", 2, "recall must be in (0, 1), not 2"),
-        ("groups", "components", "groups must be star against an index"),
+        ("groups", "components", "groups must be star against earlier rows"),
     ],
 )
 def test_a_plan_that_contradicts_its_index(name, value, said):

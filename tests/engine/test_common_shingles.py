@@ -164,7 +164,8 @@ def test_sets_have_no_shingles(rows):
 
 def test_an_index_has_other_common_shingles():
     with pytest.raises(
-        ValueError, match=r"ignore_common must be None with an index, not 0\.5"
+        ValueError,
+        match=r"ignore_common must be None with an index or earlier rows, not 0\.5",
     ):
         dedup(["a"], against=LSHIndex(shingles="word:5"), ignore_common=0.5)
 
@@ -172,7 +173,8 @@ def test_an_index_has_other_common_shingles():
 def test_a_new_index_would_not_say_what_was_common(tmp_path):
     (tmp_path / "in.txt").write_text("a b c")
     with pytest.raises(
-        ValueError, match=r"ignore_common must be None with an index, not 0\.5"
+        ValueError,
+        match=r"ignore_common must be None with an index or earlier rows, not 0\.5",
     ):
         dedup_files(
             tmp_path / "in.txt", save_index=tmp_path / "index", ignore_common=0.5

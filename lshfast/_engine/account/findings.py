@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +13,11 @@ from lshfast._common.choices import ItemMeasure
 from lshfast._common.types import BoolArray, Int64Array
 from lshfast._common.value_codes import ValueCodes
 from lshfast._engine.account.by_value import CountsByValue
+from lshfast._engine.account.earlier import EarlierFigures
 from lshfast._engine.account.report import DedupResult, Summary
 from lshfast._engine.against import Earlier
 from lshfast._engine.clock import Clock, Stage
-from lshfast._engine.plan import Plan
+from lshfast._engine.plan import Plan, Verify
 from lshfast._items.measures import PointPlan, is_distance
 from lshfast.join.groups import Groups
 
@@ -157,13 +158,16 @@ class Findings:
             groups=int((sizes > 1).sum()),
             largest_group=int(sizes.max()) if len(is_kept) else 0,
             earlier=0 if self.earlier is None else len(self.earlier.rows),
+            earlier_texts=None if self.earlier is None else self.earlier.figures,
             limited=self.limited,
             left_out=self.left_out,
             indexed=indexed,
             by=removed_by_value,
             **{"advice": advice} | rows.notes,
         )
-        earlier = None if self.earlier is None else self.earlier.column(len(is_kept))
+        columns_of_earlier: dict[str, Any] = {}
+        if self.earlier is not None:
+            columns_of_earlier = self.earlier.columns(len(is_kept))
         return DedupResult(
             is_kept,
             groups.labels,
@@ -172,8 +176,8 @@ class Findings:
             self.pairs,
             summary,
             rows.keys,
-            earlier,
-            plan.arguments,
+            options=plan.arguments,
+            **columns_of_earlier,
         )
 
 
@@ -188,4 +192,17 @@ def summary_of(
     plan: Plan | PointPlan, stages: Mapping[str, Stage], seconds: float, **figures: Any
 ) -> Summary:
     """Return the summary of a run from its plan, its stages and its other figures."""
-    return Summary(**figures, **plan.figures, stages=dict(stages), seconds=seconds)
+    earlier_verify: Verify | Literal[""] = ""
+    texts: EarlierFigures | None = figures.get("earlier_texts")
+    if texts is not None:
+        earlier_verify = texts.verify
+    elif figures.get("earlier"):
+        is_compared = plan.figures["verify"] != "none"
+        earlier_verify = "signature" if is_compared else "none"
+    return Summary(
+        **figures,
+        **plan.figures,
+        earlier_verify=earlier_verify,
+        stages=dict(stages),
+        seconds=seconds,
+    )

@@ -142,7 +142,12 @@ class DedupResult(Shown):
         Keys of the rows; None if the row numbers are the keys.
     earlier : list or None
         For each row the key of the earlier entry that it was removed for, or None; None if there
-        was no index.
+        were no earlier rows.
+    earlier_texts : list or None
+        For each row the text of this entry, or None; None if no earlier texts were read or shown.
+    estimated : ndarray of bool, shape (n,), or None
+        Which rows were removed for an earlier entry by an estimated similarity; None if there were
+        no earlier rows.
     options : dict
         The arguments of the run that decide its answer, as values of JSON, with the bands and rows
         that `recall` led to. Not compared.
@@ -177,6 +182,8 @@ class DedupResult(Shown):
     summary: Summary
     keys: Sequence[Any] | None = None
     earlier: list[Any] | None = None
+    earlier_texts: list[str | None] | None = None
+    estimated: BoolArray | None = None
     options: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:

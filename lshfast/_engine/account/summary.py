@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from lshfast._common.choices import ItemMeasure, PairMeasure
 from lshfast._common.display import Figure, counted, figure
@@ -19,6 +19,7 @@ from lshfast._engine.account.display import (
     groups_figure,
     place_of_recall,
 )
+from lshfast._engine.account.earlier import EarlierFigures
 from lshfast._engine.plan import Verify
 
 if TYPE_CHECKING:
@@ -41,9 +42,14 @@ class Summary(Account):
         Numbers of rows. read = kept + removed + rejected. Empty rows have no shingles, or no item,
         and are kept.
     earlier : int
-        Rows that were removed for an earlier entry of an index, by estimated similarity if they are
-        texts or sets. `copies`, `candidates`, `pairs`, `groups` and `largest_group` describe the
-        other rows.
+        Rows that were removed for an earlier entry of an index, or for an earlier row. `copies`,
+        `candidates`, `pairs`, `groups` and `largest_group` describe the other rows.
+    earlier_verify : {"exact", "signature", "none", ""}
+        How rows were compared with earlier ones, as `verify`: an index alone allows estimates, and
+        texts of earlier rows allow exact similarities. "" if no row was removed for an earlier one
+        and no earlier texts were read.
+    earlier_texts : EarlierFigures or None
+        The earlier rows whose texts were read; None without.
     copies : int
         Rows with exactly the same tokens as an earlier row.
     candidates : int
@@ -135,6 +141,8 @@ class Summary(Account):
     recall: float
     verify: Verify
     earlier: int = 0
+    earlier_verify: Verify | Literal[""] = ""
+    earlier_texts: EarlierFigures | None = None
     indexed: int | None = None
     index_change: str = field(default="", compare=False)
     measure: ItemMeasure = "jaccard"
@@ -164,6 +172,8 @@ class Summary(Account):
         if removing:
             yield figure("kept", self.kept)
             yield figure("removed", self.removed, self._earlier_note)
+            if self.earlier_texts is not None:
+                yield from self.earlier_texts.figures()
         yield figure("rejected", self.rejected)
         if removing:
             yield figure("", "", f"{self.parts} = {self.read:,} read")
@@ -198,9 +208,18 @@ class Summary(Account):
         if not self.earlier:
             return ""
         note = f"{self.earlier:,} of them for an earlier entry"
-        if self.measure in get_args(PairMeasure):
-            note += ", by estimates, which miss about half of the rows exactly at the threshold"
-        return note
+        if self.measure not in get_args(PairMeasure):
+            return note
+        if self.earlier_verify != "exact":
+            note += ", by estimates"
+            if self.earlier_verify == "signature":
+                note += ", which miss about half of the rows exactly at the threshold"
+            if self.earlier_texts is None:
+                note += "; with their file in --against too, exactly"
+            return note
+        note += ", by exact similarities"
+        estimated = 0 if self.earlier_texts is None else self.earlier_texts.estimated
+        return note + (f", {estimated:,} by estimates" if estimated else "")
 
     @property
     def _pair_notes(self) -> tuple[str, str, str]:
@@ -228,6 +247,8 @@ def short_figures(s: Summary) -> Iterator[Figure]:
     yield Figure(
         "removed", f"{s.removed:,}", f"copies of earlier rows: {s.copies:,}{earlier}"
     )
+    if s.earlier_texts is not None:
+        yield from s.earlier_texts.figures()
     if s.rejected:
         yield Figure("rejected", f"{s.rejected:,}")
     if s.indexed is not None:

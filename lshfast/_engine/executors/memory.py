@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -12,12 +13,14 @@ import numpy.typing as npt
 from lshfast._common.arrow_columns import objects_of
 from lshfast._common.choices import ItemMeasure, Kind
 from lshfast._common.progress import Progress
+from lshfast._common.types import Int64Array
 from lshfast._common.value_codes import ValueCodes
 from lshfast._engine.account.findings import ReadRows
 from lshfast._engine.account.guard import check_max_removed, check_result
 from lshfast._engine.account.report import DedupResult
 from lshfast._engine.account.short_texts import warn_of
 from lshfast._engine.clock import Clock
+from lshfast._engine.earlier_texts import EarlierRowsOf, EarlierRowsRead
 from lshfast._engine.kinds import item_kind
 from lshfast._engine.kinds.kind import ItemsInMemory, Request
 from lshfast._engine.options.declaration import Options
@@ -25,6 +28,7 @@ from lshfast._engine.options.rules import NAMES_OF_PLAN, options_of, takes_optio
 from lshfast._engine.plan import Grouping, Keep, KeepValues, plan_for
 from lshfast._engine.preference import check_keep
 from lshfast._items.kind import collected, kind_in_memory
+from lshfast.kernels.text import TextError
 from lshfast.shingling import Unit
 
 if TYPE_CHECKING:
@@ -45,7 +49,7 @@ def dedup(
     groups: Grouping = "star",
     keep: Keep | KeepValues = "first",
     keys: Sequence[Any] | None = None,
-    against: LSHIndex | None = None,
+    against: Any = None,
     add: bool = False,
     threads: int | None = None,
     exact: bool | None = None,
@@ -91,15 +95,19 @@ def dedup(
         equal values, and equal texts, the first row is kept.
     keys : sequence, optional
         Keys of the texts in `removed`, all different. The default is the row number.
-    against : LSHIndex, optional
-        Index of earlier texts or sets. Before the texts are compared with each other, each text
-        that is similar to an earlier one, by the estimate from the signatures, is removed for the
-        most similar one. The index must have the same parameters. Its shingles are checked if it
-        names them (``LSHIndex(shingles="word:5")``). If its seed is random, pass the number:
-        ``seed=index.hasher.seed``. For weighted sets, an index with the family
-        `WeightedMinHashFamily` of this seed, whose threshold is not above that of the run.
+    against : LSHIndex, sequence or mapping of texts or sets, or (LSHIndex, mapping), optional
+        Earlier texts or sets. Before the texts are compared with each other, each text that is
+        similar to an earlier one is removed for the most similar one. Earlier texts, like `texts`,
+        are compared exactly, and are found with the probability `recall`; a mapping has their keys,
+        which are row numbers otherwise. An index stores no texts, so by itself it is compared by
+        the estimate from the signatures, which misses about half of the texts exactly at the
+        threshold; with a mapping of its keys to their texts, exactly. The index must have the same
+        parameters. Its shingles are checked if it names them (``LSHIndex(shingles="word:5")``). If
+        its seed is random, pass the number: ``seed=index.hasher.seed``. For weighted sets, an index
+        alone, with the family `WeightedMinHashFamily` of this seed, whose threshold is not above
+        that of the run.
     add : bool, default False
-        Insert the kept texts into `against`, under their keys, at the end of the run.
+        Insert the kept texts into the index of `against`, under their keys, at the end of the run.
     threads : int, optional
         At least 1. The default is the number of CPUs that this process may use. The result does not
         depend on it.
@@ -206,11 +214,20 @@ def dedup(
     ...     print(lshfast.dedup(day, keys=names, against=seen, add=True).removed)
     []
     [Removal(key='1/0', kept_key='0/1', similarity=1.0)]
+
+    Remove what earlier texts have, by exact similarities:
+
+    >>> lshfast.dedup(
+    ...     ["a big dog sat here", "a bird sat there"],
+    ...     against={"may/7": "A big dog sat there"},
+    ...     threshold=0.3,
+    ...     size=2,
+    ... ).removed
+    [Removal(key=0, kept_key='may/7', similarity=0.6)]
     """
     record = options_of("dedup", locals(), options)
     items = _items_of(texts, record)
-    if against is not None or add:
-        check_against(against, items)
+    earlier = _earlier_of(against, add, items)
     if record.max_removed is not None:
         check_max_removed(record.max_removed)
     rows = _read_rows(items, keys, record.by)
@@ -220,7 +237,7 @@ def dedup(
     clock = Clock()
     request = Request(
         keep=None if policy == "first" else keep,
-        against=None if against is None else items.kind.earlier(against),
+        against=earlier,
         format_of=lambda: items.format,
         progress=progress,
     )
@@ -228,10 +245,11 @@ def dedup(
     if record.max_removed is not None:
         check_result(record.max_removed, part.result(clock, rows), rows.by)
     indexed = None
-    if against is not None and add:
+    index = _index_of(against) if add else None
+    if index is not None:
         with clock.stage("index"):
             names = range(rows.read) if rows.keys is None else rows.keys
-            indexed = items.kind.insert_kept(against, part, names)
+            indexed = items.kind.insert_kept(index, part, names)
     result: DedupResult = part.result(clock, rows, indexed)
     summary = result.summary
     if summary.advice or summary.limited:
@@ -338,14 +356,80 @@ def _read_rows(items: ItemsInMemory, keys: Sequence[Any] | None, by: Any) -> Rea
     return ReadRows(names, n, by=values, notes=notes)
 
 
-def check_against(against: LSHIndex | None, items: ItemsInMemory) -> None:
-    """Raise an error that names the argument if a run over the items cannot use the index."""
+def _index_of(against: Any) -> LSHIndex | None:
+    """Return the index among earlier rows, None without one."""
     if against is None:
-        raise ValueError("add needs an index to add to: against=LSHIndex(...)")
-    from lshfast.index.lsh_index import check_lsh_index
+        return None
+    from lshfast.index.lsh_index import LSHIndex
 
-    check_lsh_index("against", against)
-    items.kind.check_index(against, items.plan)
+    first = against[0] if isinstance(against, tuple) and against else against
+    return first if isinstance(first, LSHIndex) else None
+
+
+def _earlier_of(against: Any, add: bool, items: ItemsInMemory) -> Any:
+    """Return the earlier rows of a run as a `Request` has them; None without.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a run over the items cannot be compared with them; the error names the argument.
+    """
+    index = _index_of(against)
+    if index is None and add:
+        raise ValueError("add needs an index to add to: against=LSHIndex(...)")
+    texts = against
+    if index is not None:
+        from lshfast.index.lsh_index import check_lsh_index
+
+        check_lsh_index("against", index)
+        items.kind.check_index(index, items.plan)
+        texts = against[1:] if isinstance(against, tuple) else ()
+        if not texts:
+            return items.kind.earlier(index)
+        if len(texts) != 1 or not isinstance(texts[0], Mapping):
+            raise TypeError(
+                "against must be an index and a mapping of its keys to texts: (index, {key: text})"
+            )
+        texts = texts[0]
+    if texts is None:
+        return None
+    items.kind.check_earlier_texts(items.plan)
+    return EarlierRowsOf(_held_earlier(texts, items), index)
+
+
+def _held_earlier(texts: Any, items: ItemsInMemory) -> EarlierRowsRead:
+    """Return earlier items of a caller, which have the kind of the items of the run."""
+    keys: Sequence[Any] | None = None
+    if isinstance(texts, Mapping):
+        keys = list(texts)
+        texts = list(texts.values())
+    if isinstance(texts, (str, bytes)) or not isinstance(texts, (Iterable, Sized)):
+        raise TypeError(
+            "against must be an LSHIndex, texts or sets, or a mapping of keys to these, not "
+            f"{texts!r}"
+        )
+    kind_name = items.kind.name
+    try:
+        earlier = items.kind.hold(collected(texts), items.plan, kind_name)
+    except TypeError as error:
+        raise TypeError(f"against: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"against: {error}") from None
+
+    def keys_of(rows: Int64Array) -> list[Any]:
+        row_list: list[int] = rows.tolist()
+        return row_list if keys is None else [keys[row] for row in row_list]
+
+    return EarlierRowsRead([earlier.batch], keys_of, faults=_naming_against)
+
+
+@contextmanager
+def _naming_against() -> Iterator[None]:
+    """Add the argument to the error of an earlier text."""
+    try:
+        yield
+    except TextError as error:
+        raise ValueError(f"against[{error.row}] {error.reason}") from None
 
 
 def value_codes(by: Any, n: int) -> ValueCodes:

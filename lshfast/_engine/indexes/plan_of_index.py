@@ -117,9 +117,8 @@ def check_index_measure(measure: PairMeasure) -> None:
     """Raise ValueError if a run with this measure cannot use an index."""
     if measure != "jaccard":
         raise ValueError(
-            f"measure must be 'jaccard' with an index, not {measure!r}: an index stores the "
-            "signatures of texts, which "
-            "estimate the Jaccard similarity"
+            f"measure must be 'jaccard' with an index or earlier rows, not {measure!r}: these are "
+            "found by signatures, which estimate the Jaccard similarity"
         )
 
 
@@ -128,9 +127,18 @@ def check_indexed(plan: Plan) -> None:
     check_index_measure(plan.measure)
     if plan.ignore_common is not None:
         raise ValueError(
-            f"ignore_common must be None with an index, not {plan.ignore_common}: which shingles "
-            "are common differs "
-            "from run to run, and an index does not store it"
+            "ignore_common must be None with an index or earlier rows, not "
+            f"{plan.ignore_common}: which shingles are common differs from run to run"
+        )
+
+
+def check_earlier(plan: Plan) -> None:
+    """Raise ValueError if a run with this plan cannot be compared with earlier rows."""
+    check_indexed(plan)
+    if plan.groups != "star":
+        raise ValueError(
+            f"groups must be star against earlier rows, not {plan.groups}: components through "
+            "rows that earlier runs removed cannot be found"
         )
 
 
@@ -139,13 +147,7 @@ def check_same_run(parameters: Parameters, plan: Plan) -> None:
 
     If the index does not store its shingles or its threshold, these are not checked.
     """
-    check_indexed(plan)
-    if plan.groups != "star":
-        raise ValueError(
-            f"groups must be star against an index, not {plan.groups}: rows removed in earlier "
-            "runs are not in the "
-            "index, so components through them cannot be found"
-        )
+    check_earlier(plan)
     plan_parameters = plan.parameters
     if parameters.threshold not in (None, plan_parameters.threshold):
         raise ValueError(

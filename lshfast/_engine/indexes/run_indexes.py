@@ -15,7 +15,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from lshfast._common.choices import Kind
@@ -23,9 +23,11 @@ from lshfast._common.types import Int64Array, UInt64Array
 from lshfast._common.visible import printable
 from lshfast._engine.indexes.plan_of_index import check_same_run, plan_of_index
 from lshfast._engine.inputs import Inputs, checksum_of_ends
+from lshfast._engine.options.declaration import Options
 from lshfast._engine.options.rules import NAMES_OF_PLAN, refuse, refuse_for_kind
 from lshfast._engine.plan import ONLY_OF_POINTS, AnyPlan, Plan, plan_for
 from lshfast._io import Corpus
+from lshfast._io.files import Format, file_format
 from lshfast._io.sources import LocalFile, RemoteFile, remote_errors, source_of
 from lshfast.kernels.text import Texts
 
@@ -63,12 +65,47 @@ class Indexes:
         replace the entry.
     dry : bool
         Perform all steps that can fail before an index is written, but do not write it.
+    texts : Inputs, optional
+        The files of earlier rows: of the entries of `against`, or without an index of all with
+        which the rows of the run are compared.
     """
 
     against: str | None = None
     save: str | None = None
     on_duplicate: OnDuplicate = "error"
     dry: bool = False
+    texts: Inputs | None = None
+
+    @classmethod
+    def of(cls, inputs: Inputs, options: Options) -> Indexes:
+        """Return the indexes that options name, with the files of earlier rows among them.
+
+        Raises
+        ------
+        ValueError
+            If several indexes are named to be compared with, or an index is to be saved with
+            files of earlier rows alone.
+        """
+        places = against_of(options.against, inputs)
+        save = options.save_index
+        indexes = cls(
+            places.index,
+            None if save is None else os.fspath(save),
+            options.on_duplicate,
+            options.dry_run,
+            places.texts,
+        )
+        if indexes.save is not None and places.texts is not None and not places.index:
+            raise ValueError(
+                "save_index (--save-index) adds rows to an index, and against (--against) names "
+                "only files of texts: name their index too (`lshfast index build` makes one)"
+            )
+        return indexes
+
+    @property
+    def compares(self) -> bool:
+        """Whether rows are compared with earlier ones."""
+        return self.against is not None or self.texts is not None
 
     @property
     def needed(self) -> bool:
@@ -159,6 +196,74 @@ class Indexes:
         )
 
 
+@dataclass(frozen=True)
+class Against:
+    """What a run over files is compared with: an index, files of texts, both or neither."""
+
+    index: str | None
+    texts: Inputs | None
+
+
+def against_of(
+    against: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None,
+    inputs: Inputs,
+) -> Against:
+    """Return the index and the files of earlier rows that an option names.
+
+    Files are read with the options of the inputs. A path is one of texts if it is a pattern or a
+    folder, or its name says so, and it is no index.
+
+    Raises
+    ------
+    ValueError
+        If there are several indexes.
+    """
+    if against is None:
+        return Against(None, None)
+    if isinstance(against, (str, os.PathLike)):
+        against = [against]
+    paths = [os.fspath(path) for path in against]
+    texts = [path for path in paths if _has_texts(path, inputs.format)]
+    indexes = [path for path in paths if path not in texts]
+    if len(indexes) > 1:
+        raise ValueError(
+            f"against must name one index, not {', '.join(map(printable, indexes))}: "
+            "`lshfast index merge` makes one of several"
+        )
+    files = None
+    if texts:
+        files = replace(inputs, paths=texts, by=None, listed=[])
+    return Against(indexes[0] if indexes else None, files)
+
+
+def _has_texts(path: str, format: Format | None) -> bool:
+    """Return whether a path names files of texts, and not an index."""
+    from lshfast.index.index_file import is_index
+
+    if is_index(path):
+        return False
+    if format is not None or file_format(path) is not None or os.path.isdir(path):
+        return True
+    return any(sign in path for sign in "*?[")
+
+
+def check_index_alone(against: Any, inputs: Inputs, way: str) -> str | None:
+    """Return the index of earlier rows; ValueError if there are files of texts too."""
+    places = against_of(against, inputs)
+    refuse_texts(places.texts, way)
+    return places.index
+
+
+def refuse_texts(texts: Inputs | None, way: str) -> None:
+    """Raise ValueError if there are files of earlier rows, for a way of running without them."""
+    if texts is not None:
+        raise ValueError(
+            f"against: {printable(texts.paths[0])} has texts, which are compared with new rows in "
+            f"memory, and {way} holds no rows in memory: name an index of the earlier rows alone "
+            "(`lshfast index build` makes one)"
+        )
+
+
 def _is_hidden(path: str) -> bool:
     return path.rpartition("/")[2].startswith(".")
 
@@ -219,7 +324,7 @@ def plan_of_items(
         refuse("cap", [name for name in groups if getattr(inputs, name) is not None])
     kind = inputs.kind_of_items()
     refuse_for_kind(kind, options)
-    against = options.get("against")
+    against = against_of(options.get("against"), inputs).index
     plan_options = {
         name: value for name, value in options.items() if name in NAMES_OF_PLAN
     }
@@ -230,9 +335,9 @@ def plan_of_items(
             for name, value in plan_options.items()
             if name not in (*OF_INDEX, *ONLY_OF_POINTS)
         }
-        return plan_against(os.fspath(against), of_index, kind=kind, **run_options)
+        return plan_against(against, of_index, kind=kind, **run_options)
     if against is not None and kind == "weighted":
-        plan_options |= options_against(os.fspath(against), of_index)
+        plan_options |= options_against(against, of_index)
     return plan_for(kind, plan_options)
 
 

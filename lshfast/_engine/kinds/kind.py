@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-from lshfast._common.choices import Kind
+from lshfast._common.choices import Kind, plural
 from lshfast._common.progress import Progress
 from lshfast._engine.account.crowds import Limited
 from lshfast._engine.clock import Clock
@@ -58,8 +58,8 @@ class Request:
     keep : str, array_like of shape (n,), or callable, optional
         A policy, or a value for each row; a callable returns the values, once all batches have
         been read. None stands for the first row of each group.
-    against : index, optional
-        Rows that are similar to an entry are removed first.
+    against : index or EarlierRowsOf, optional
+        Rows that are similar to an entry, or to an earlier text, are removed first.
     indexed : bool
         Whether rows will be added to an index, which takes their signatures.
     similar : callable, optional
@@ -179,6 +179,13 @@ class ItemKind(ABC):
     @abstractmethod
     def check_index(self, index: LSHIndex, plan: Any) -> None:
         """Raise ValueError if a run in memory cannot use an index of earlier rows."""
+
+    def check_earlier_texts(self, plan: Any) -> None:
+        """Raise ValueError if a run cannot be compared with earlier items that are read."""
+        raise ValueError(
+            f"against has earlier items, which are read for texts and sets, not for "
+            f"{plural(self.name)}"
+        )
 
     def earlier(self, index: LSHIndex) -> Any:
         """Return an index in memory as `run` takes it."""

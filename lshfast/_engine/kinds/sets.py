@@ -16,7 +16,11 @@ from lshfast._engine.against import new_keys
 from lshfast._engine.clock import Clock
 from lshfast._engine.columns import ShingledTexts, column_of
 from lshfast._engine.common_shingles import ignoring_common
-from lshfast._engine.indexes.plan_of_index import check_indexed, check_same_run
+from lshfast._engine.indexes.plan_of_index import (
+    check_earlier,
+    check_indexed,
+    check_same_run,
+)
 from lshfast._engine.indexes.run_indexes import Indexes, add_rows, new_index
 from lshfast._engine.inputs import text_batches
 from lshfast._engine.kinds.kind import (
@@ -93,6 +97,9 @@ class SetKind(ItemKind):
                 "against is an index of weighted sets, and the run is over texts or sets"
             )
         check_same_run(index.parameters, plan)
+
+    def check_earlier_texts(self, plan: Plan) -> None:
+        check_earlier(plan)
 
     def insert_kept(self, index: LSHIndex, part: PartRun, keys: Sequence[Any]) -> int:
         rows = part.found.kept_rows

@@ -484,13 +484,14 @@ OPTIONS: dict[str, Option] = {
         Option(
             "against",
             None,
-            "Also remove rows similar to an entry of this index.",
-            str,
+            "Also remove rows similar to earlier ones: an index (by estimates), files of their "
+            "texts (exactly), or both; may be repeated.",
+            list[str],
             "run",
             verbs=DEDUP,
             daily=True,
             drivers=("memory", "files", "cap", "stages"),
-            metavar="INDEX",
+            metavar="INDEX|FILE",
         ),
         Option(
             "save_index",

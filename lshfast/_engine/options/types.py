@@ -139,7 +139,7 @@ class StageOptions(TypedDict, total=False):
     annotate: bool | None
     top: int | None
     most: float | None
-    against: str | None
+    against: FilePath | None
     seed: Seed | None
 
 

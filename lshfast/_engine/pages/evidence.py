@@ -51,6 +51,8 @@ class Decided(Protocol):
     def similarity(self) -> Float64Array: ...
     @property
     def keys(self) -> Sequence[Any] | None: ...
+    @property
+    def earlier_texts(self) -> Sequence[str | None] | None: ...
     def kept_key(self, row: int) -> Any: ...
 
 
@@ -317,17 +319,24 @@ def _example(
     ]
     if pair.other < 0:
         keys[1] = str(result.kept_key(pair.row))
-    spans = ([], []) if texts is None else compared_spans(pair, texts)
+    earlier_text = None
+    if pair.other < 0 and result.earlier_texts is not None:
+        earlier_text = result.earlier_texts[pair.row]
+    spans = ([], []) if texts is None else compared_spans(pair, texts, earlier_text)
     return ExamplePair(keys[0], keys[1], pair.similarity, *spans)
 
 
 def compared_spans(
-    pair: Compared, texts: Mapping[int, str]
+    pair: Compared, texts: Mapping[int, str], earlier_text: str | None = None
 ) -> tuple[list[Span], list[Span]]:
-    """Return the texts of two rows with their differences; an entry of an index has no text."""
+    """Return the texts of two rows with their differences; an entry of an index may have none."""
     removed_text = texts[pair.row]
-    if pair.other < 0:
-        reason = Span("gap", "an entry of the index, which stores no texts")
+    if pair.other < 0 and earlier_text is None:
+        reason = Span(
+            "gap",
+            "an entry of the index, which stores no texts; a second --against, with the file that "
+            "has the text, shows it in a run in memory",
+        )
         return excerpt(removed_text), [reason]
-    kept_text = texts[pair.other]
+    kept_text = texts[pair.other] if earlier_text is None else earlier_text
     return compare(removed_text[:TEXT_CHARACTERS], kept_text[:TEXT_CHARACTERS])

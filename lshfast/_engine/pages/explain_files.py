@@ -13,6 +13,7 @@ from lshfast._engine.account.display import SIMILARITY_NAMES
 from lshfast._engine.inputs import Inputs, text_batches
 from lshfast._engine.options.stored import OF_FOLDER, StoredOptions
 from lshfast._engine.pages.explanation import COMMON, MOST_ROWS, Explanation, shared_of
+from lshfast._engine.parts.removals import EARLIER_TEXT
 from lshfast._engine.plan import AnyPlan
 from lshfast._io import DataError
 from lshfast._io.pages.differences import compare
@@ -33,6 +34,8 @@ class Removed(NamedTuple):
         The other rows that were removed for the same kept row, the first ones.
     size : int
         Rows of the group, with the kept one.
+    earlier_text : str, optional
+        The text of the entry, if the run has read it.
     """
 
     kept_key: str | None
@@ -40,6 +43,7 @@ class Removed(NamedTuple):
     earlier: bool
     members: list[str]
     size: int
+    earlier_text: str | None = None
 
 
 NOT_REMOVED = Removed(None, None, False, [], 1)
@@ -77,7 +81,17 @@ def look_up(path: str, key: str) -> Removed:
     earlier = False
     if "earlier" in table.columns:
         earlier = str(table.columns["earlier"][place]).lower() == "true"
-    return Removed(kept_key, similarity, earlier, members[:MOST_ROWS], len(members) + 2)
+    earlier_text = None
+    if earlier and EARLIER_TEXT in table.columns:
+        earlier_text = table.columns[EARLIER_TEXT][place]
+    return Removed(
+        kept_key,
+        similarity,
+        earlier,
+        members[:MOST_ROWS],
+        len(members) + 2,
+        earlier_text or None,
+    )
 
 
 def _removed_for(key: str, keys: list[str], kept_keys: list[str]) -> list[str]:
@@ -138,6 +152,8 @@ def explain(
     text_plan = plan.of_texts
     if text_plan is not None and inputs.kind_of_items() == "text":
         texts = _texts_of(inputs, row_keys, progress)
+        if is_entry and removed.earlier_text is not None:
+            texts.append(removed.earlier_text)
         if len(texts) == 2:
             row_text, second_text = texts
             shared = shared_of(row_text, second_text, text_plan)

@@ -199,10 +199,16 @@ def explain_row(
     ]
     shared = differences = None
     text_plan = plan.of_texts
-    if texts_of is not None and text_plan is not None and keeper >= 0 and keeper != row:
-        texts = texts_of(np.unique(np.array([row, keeper], np.int64)))
-        shared = shared_of(texts[row], texts[keeper], text_plan)
-        differences = compare(texts[row], texts[keeper])
+    earlier_text = None
+    if keeper < 0 and result.earlier_texts is not None:
+        earlier_text = result.earlier_texts[row]
+    has_text = keeper >= 0 or earlier_text is not None
+    if texts_of is not None and text_plan is not None and has_text and keeper != row:
+        rows = [row] if keeper < 0 else [row, keeper]
+        texts = texts_of(np.unique(np.array(rows, np.int64)))
+        kept_text = texts[keeper] if earlier_text is None else earlier_text
+        shared = shared_of(texts[row], kept_text, text_plan)
+        differences = compare(texts[row], kept_text)
     return Explanation(
         row if result.keys is None else result.keys[row],
         result.kept_key(row),

@@ -20,6 +20,9 @@ from lshfast._io.selection import SparseColumn
 # an entry, and whether the similarity is estimated.
 EARLIER_COLUMNS = "earlier", "estimated"
 
+# The column of the table of removed rows with the texts of earlier rows, if these were read.
+EARLIER_TEXT = "earlier_text"
+
 
 @dataclass(frozen=True)
 class Removals:
@@ -38,6 +41,10 @@ class Removals:
         Arrow's names for the types of the columns; see `kinds_of`.
     kept_rows : ndarray of int64, shape (m,), or None
         The rows of the corpus that are kept instead, if their keys are read from it.
+    estimated : ndarray of bool, shape (m,), or None
+        Whether an earlier entry is known by an estimate; None if each of them is, with `jaccard`.
+    earlier_texts : list of str or None, of length m, optional
+        The texts of the entries that are kept instead, where they were read.
     """
 
     rows: Int64Array
@@ -46,6 +53,8 @@ class Removals:
     earlier: BoolArray | None
     kinds: Mapping[str, str]
     kept_rows: Int64Array | None = None
+    estimated: BoolArray | None = None
+    earlier_texts: list[str | None] | None = None
 
     def account(self, places: Int64Array, plan: AnyPlan) -> Table:
         """Return the columns that describe some of the rows."""
@@ -58,7 +67,10 @@ class Removals:
         }
         if self.earlier is not None:
             earlier = self.earlier[places]
-            estimated = earlier & (plan.measure == "jaccard") | (plan.verify != "exact")
+            by_estimate = earlier & (plan.measure == "jaccard")
+            if self.estimated is not None:
+                by_estimate &= self.estimated[places]
+            estimated = by_estimate | (plan.verify != "exact")
             account |= dict(zip(EARLIER_COLUMNS, (earlier, estimated), strict=True))
         return account
 
@@ -79,11 +91,18 @@ class Removals:
             {
                 "key": corpus.keys_of(self.rows[part]),
                 **self.account(places[part], plan),
+                **self._texts_of(part),
             }
             for part in portions(corpus, *keyed_rows)
         )
         write_tables(path, tables, overwrite, self.kinds, {KEY: stored.as_json()})
         write_beside(path, stored, overwrite)
+
+    def _texts_of(self, part: slice) -> Table:
+        """Return the column of earlier texts for a part of the rows, if any were read."""
+        if self.earlier_texts is None:
+            return {}
+        return {EARLIER_TEXT: self.earlier_texts[part]}
 
     def annotations(self, n: int, plan: AnyPlan) -> dict[str, SparseColumn]:
         """Return the columns that are added to n rows, of which these are removed."""
@@ -119,4 +138,5 @@ def kinds_of(ids: str, entries: str | None = None) -> dict[str, str]:
         **dict.fromkeys(("kept_key", "duplicate_of"), kept_kind),
         **dict.fromkeys(SIMILARITY_NAMES.values(), "double"),
         **dict.fromkeys(EARLIER_COLUMNS, "bool"),
+        EARLIER_TEXT: "string",
     }

@@ -39,7 +39,7 @@ def dedup_files(
     pairs: FilePath | None = None,
     removed: FilePath | None = None,
     html: FilePath | None = None,
-    against: FilePath | None = None,
+    against: FilePath | Sequence[FilePath] | None = None,
     save_index: FilePath | None = None,
     on_error: OnError = "stop",
     threads: int | None = None,
@@ -94,8 +94,13 @@ def dedup_files(
     html : path, optional
         The file for a page that shows what was removed and why: .html, without scripts, and nothing
         from elsewhere.
-    against : path, optional
-        An index of earlier rows. Rows similar to one of its entries are removed first.
+    against : path or sequence of paths, optional
+        Earlier rows: the file of an index, files of their texts, which are read like the inputs, or
+        both. Rows similar to one of them are removed first. An index alone is compared by
+        estimates, which miss about half of the rows exactly at the threshold. With texts, pairs are
+        verified exactly. If there is an index too, texts are those of its entries, by their ids;
+        entries without texts are compared by estimates. Texts need the new rows in memory, so they
+        are not for a run with `memory`.
     save_index : path, optional
         The file to which this index, or a new index without `against`, is written after adding the
         kept rows. If it is the file of `against`, they are added to it. Any other file that exists

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -39,12 +38,7 @@ class FileJob:
         if not options.given.isdisjoint(("top", "most")):
             check_listing(options.pairs)
         source = Inputs.of(paths, options)
-        indexes = Indexes(
-            _path(options.against),
-            _path(options.save_index),
-            options.on_duplicate,
-            options.dry_run,
-        )
+        indexes = Indexes.of(source, options)
         plan = plan_of_items(source, options, options.given)
         defuse = options.defuse_formulas
         changes = output_of(options.changes, source, None, defuse)
@@ -95,7 +89,3 @@ class FileJob:
 def cap_of_options(options: Options) -> Cap | None:
     """Return the memory of a run, None if it is not limited."""
     return cap_of(options.memory, options.work, options.resume)
-
-
-def _path(path: str | os.PathLike[str] | None) -> str | None:
-    return None if path is None else os.fspath(path)

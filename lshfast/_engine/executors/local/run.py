@@ -21,6 +21,7 @@ from lshfast._engine.account.report import DedupResult
 from lshfast._engine.account.short_texts import Recommendation, recommend
 from lshfast._engine.budget import Budget
 from lshfast._engine.clock import Clock, Stage, naming_stage
+from lshfast._engine.earlier_texts import EarlierRowsOf, EarlierRowsRead
 from lshfast._engine.executors.local.cap import (
     Cap,
     cap_for,
@@ -35,13 +36,14 @@ from lshfast._engine.executors.local.writing import (
     write_result,
     write_similar,
 )
-from lshfast._engine.indexes.run_indexes import Indexes
+from lshfast._engine.indexes.run_indexes import Indexes, refuse_texts
 from lshfast._engine.inputs import (
     Inputs,
     faults_of,
     input_notes,
     order_ranks,
     policy_of,
+    text_batches,
 )
 from lshfast._engine.kinds import item_kind
 from lshfast._engine.kinds.kind import Request
@@ -132,7 +134,7 @@ def run_files(
         refused_options = {
             "memory": cap,
             "by": inputs.by,
-            "against": indexes.against,
+            "against": indexes.compares or None,
             "save_index": indexes.save,
         }
         return run_groups(
@@ -145,6 +147,8 @@ def run_files(
     kind = item_kind(plan.kind)
     if indexed:
         kind.check_indexed(plan)
+    if indexes.texts is not None:
+        kind.check_earlier_texts(plan)
     output = None if outputs.rows is None else output_format(outputs.rows)[0]
     added = annotations_of(outputs, plan, indexes)
     corpus, reader = inputs.open_kind(
@@ -154,7 +158,12 @@ def run_files(
         added=added,
         indexed=indexes.needed,
     )
-    run = OpenRun(inputs, corpus, outputs, kind, plan, keep, indexes, reader, progress)
+    earlier = None
+    if indexes.texts is not None:
+        earlier, _ = indexes.texts.open_kind(plan)
+    run = OpenRun(
+        inputs, corpus, outputs, kind, plan, keep, indexes, reader, progress, earlier
+    )
     if kind.in_parts:
         return _run_sets(run, cast(Plan, plan), cap)
     return _run_points(run, cap)
@@ -189,6 +198,7 @@ def _run_sets(run: OpenRun, plan: Plan, cap: Cap | None) -> DedupResult:
     pairs = outputs.pairs is not None
     parquet = reads_parquet(run.corpus) or "parquet" in outputs.formats
     if cap is not None:
+        refuse_texts(indexes.texts, "a run with memory (--memory)")
         refused_options = {
             "save_index": indexes.save,
             "on_duplicate": indexes.on_duplicate != "error",
@@ -202,7 +212,12 @@ def _run_sets(run: OpenRun, plan: Plan, cap: Cap | None) -> DedupResult:
             against=indexes.against is not None,
             by=inputs.by is not None,
         )
-    elif not plan.exact and indexes.save is None and outputs.clusters is None:
+    elif (
+        not plan.exact
+        and indexes.save is None
+        and indexes.texts is None
+        and outputs.clusters is None
+    ):
         cap = cap_for(inputs, run.corpus, plan, pairs=pairs, parquet=parquet)
     if cap is None:
         return _run_held(run)
@@ -364,7 +379,7 @@ def _find(
     reader = run.reader
     request = Request(
         keep=keep,
-        against=index if indexes.against else None,
+        against=_earlier_of(run, index),
         indexed=index is not None,
         similar=None if outputs.pairs is None else listed,
         format_of=None if reader is None else lambda: reader.format,
@@ -382,6 +397,25 @@ def _find(
     if page is not None and part.column is not None:
         page.take_texts_from(part.column)
     return replace(result, options=result.options | {"keep": run.keep})
+
+
+def _earlier_of(run: OpenRun, index: Any) -> Any:
+    """Return what the rows of a run are compared with, as a `Request` has it."""
+    if not run.indexes.against:
+        index = None
+    corpus = run.earlier
+    if corpus is None:
+        return index
+    outputs = run.outputs
+    texts = EarlierRowsRead(
+        text_batches(corpus),
+        corpus.keys_of,
+        ", ".join(file.name for file in corpus.files[:3]),
+        outputs.removed is not None or outputs.page is not None,
+        lambda: len(corpus.rejected),
+        partial(faults_of, corpus),
+    )
+    return EarlierRowsOf(texts, index)
 
 
 @contextmanager

@@ -43,7 +43,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OpenRun:
-    """A run over files whose inputs are open; `reader` reads the items if they are no texts."""
+    """A run over files whose inputs are open.
+
+    `reader` reads the items if they are no texts, and `earlier` is the corpus of earlier rows.
+    """
 
     inputs: Inputs
     corpus: Corpus
@@ -54,6 +57,7 @@ class OpenRun:
     indexes: Indexes
     reader: AnyReader | None
     progress: Progress | None
+    earlier: Corpus | None = None
 
     def page(self, plan: AnyPlan) -> RowPage | None:
         """Return the page of the run, None if it writes none."""
@@ -68,7 +72,7 @@ def annotations_of(outputs: Outputs, plan: AnyPlan, indexes: Indexes) -> list[st
     """Return the names of the columns that are added to the rows."""
     if not outputs.annotate:
         return []
-    return added_columns(plan, indexes.against is not None)
+    return added_columns(plan, indexes.compares)
 
 
 def check_places(run: OpenRun) -> None:
@@ -78,6 +82,8 @@ def check_places(run: OpenRun) -> None:
     indexes = run.indexes
     files = [file.location for file in corpus.files]
     files_read = files if indexes.against is None else [*files, indexes.against]
+    if run.earlier is not None:
+        files_read = [*files_read, *(file.location for file in run.earlier.files)]
     tables = [outputs.rows, outputs.pairs, outputs.removed, outputs.changes]
     if run.inputs.on_error == "skip":
         tables.append(outputs.rejects)
@@ -137,7 +143,7 @@ def write_result(
     corpus = run.corpus
     removals = None
     if outputs.removed or outputs.annotate:
-        removals = _removals(corpus, result, index)
+        removals = _removals(run, result, index)
     if outputs.removed:
         assert removals is not None
         stored = StoredOptions.of(result.options, run.inputs)
@@ -150,21 +156,32 @@ def write_result(
         page.write(result, outputs.overwrite)
 
 
-def _removals(corpus: Corpus, result: DedupResult, index: Any) -> Removals:
+def _removals(run: OpenRun, result: DedupResult, index: Any) -> Removals:
     """Return the removed rows of a result; those that are kept instead may be in the index."""
+    corpus = run.corpus
     rows = np.flatnonzero(~result.keep)
     keepers = result.keeper[rows]
     earlier = None if result.earlier is None else keepers < 0
-    entries = None if index is None else index.key_kind
+    entries = None
+    if index is not None:
+        entries = ARROW_KINDS[index.key_kind]
+    elif run.earlier is not None:
+        entries = id_kind(run.earlier)
 
     def kept_keys(places: Int64Array) -> Sequence[Any]:
         if earlier is None:
             return corpus.keys_of(keepers[places])
         return [result.kept_key(row) for row in rows[places].tolist()]
 
-    kinds = kinds_of(id_kind(corpus), None if entries is None else ARROW_KINDS[entries])
+    kinds = kinds_of(id_kind(corpus), entries)
     similarity = result.similarity[rows]
-    return Removals(rows, kept_keys, similarity, earlier, kinds, keepers)
+    estimated = None if result.estimated is None else result.estimated[rows]
+    texts = None
+    if result.earlier_texts is not None:
+        texts = [result.earlier_texts[row] for row in rows.tolist()]
+    return Removals(
+        rows, kept_keys, similarity, earlier, kinds, keepers, estimated, texts
+    )
 
 
 def _write_rows(run: OpenRun, result: DedupResult, removals: Removals | None) -> None:

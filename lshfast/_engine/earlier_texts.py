@@ -1,0 +1,424 @@
+"""Runs against the texts of earlier rows: pairs of a new row and an earlier one are verified.
+
+The new rows are in memory, and the earlier ones pass by once in pieces, so they take no memory but
+for their ids. Without an index, a piece is sketched, and its candidates are the new rows that share
+a bucket with it. With an index, the candidates are its entries, and only the texts of these are
+compared. No more pairs at the threshold are missed than the bands promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lshfast._common.progress import Progress
+from lshfast._common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._engine.account.earlier import EarlierFigures
+from lshfast._engine.against import BATCH_ROWS, Earlier
+from lshfast._engine.clock import Clock
+from lshfast._engine.columns import Column, KeyedRows, ShingledTexts
+from lshfast._engine.plan import Plan
+from lshfast._engine.sketching import SketchedRows, processed, sketched
+from lshfast.join.jaccard import least_agreement, verify
+from lshfast.kernels.text import Texts
+from lshfast.tokens import TokenSets
+
+if TYPE_CHECKING:
+    from lshfast.index.lsh_index import LSHIndex
+
+# Rows of a first query, and the matches that are expected of a further one at most: 24 bytes each.
+QUERY_ROWS = 1 << 10
+QUERY_MATCHES = 1 << 20
+
+
+def _no_rejected_rows() -> int:
+    return 0
+
+
+@dataclass(frozen=True)
+class EarlierRowsRead:
+    """The earlier rows of a run, which are read once.
+
+    Attributes
+    ----------
+    batches : iterable of Texts or Column
+    keys_of : callable
+        Returns the keys of some rows that were read.
+    name : str
+        What the rows are called in messages.
+    shown : bool
+        Whether the texts of rows that are kept instead of new ones are held.
+    rejected : callable
+        Returns the number of rows that could not be read.
+    faults : callable
+        Returns a context in which the error of a text names its file and line.
+    """
+
+    batches: Iterable[Texts | Column]
+    keys_of: Callable[[Int64Array], Sequence[Any]]
+    name: str = "against"
+    shown: bool = True
+    rejected: Callable[[], int] = _no_rejected_rows
+    faults: Callable[[], AbstractContextManager[None]] = nullcontext
+
+
+@dataclass(frozen=True)
+class EarlierRowsOf:
+    """What a run is compared with: the earlier rows, and an index of them if there is one."""
+
+    texts: EarlierRowsRead
+    index: LSHIndex | None = None
+
+
+def find_earlier_texts(
+    sketches: SketchedRows,
+    plan: Plan,
+    against: EarlierRowsOf,
+    progress: Progress | None = None,
+) -> Earlier:
+    """Return the rows similar to an earlier row, with the most similar one (ties: the first).
+
+    With an index, the earlier rows are its entries. Entries whose texts are not read are compared
+    by their signatures, for rows that are similar to no text that is read.
+    """
+    texts = against.texts
+    best = _MostSimilar(sketches, plan, texts.shown)
+    with texts.faults():
+        if against.index is None:
+            buckets = _NewRowBuckets(sketches, plan)
+            read = buckets.compare(texts.batches, best, progress)
+            figures = EarlierFigures(plan.verify, read, texts.rejected())
+            return best.earlier(texts.keys_of, figures)
+        entries = _EntriesOfIndex(against.index, sketches, plan)
+        read = entries.compare(texts, best, progress)
+    if read and entries.unknown == read:
+        raise ValueError(
+            f"{texts.name}: none of its {read:,} ids is a key of the index; id_column "
+            "(--id-column) names the column of the keys"
+        )
+    estimated = entries.add_unread(best)
+    figures = EarlierFigures(
+        plan.verify, read, texts.rejected(), entries.unknown, entries.unread, estimated
+    )
+    return best.earlier(entries.keys_of, figures)
+
+
+class _EarlierCandidates(NamedTuple):
+    """Pairs of a new row and a place in a piece of earlier rows, with their estimates."""
+
+    rows: Int64Array
+    places: Int64Array
+    estimates: Float64Array
+
+
+def _least_estimate(plan: Plan) -> float:
+    """Return the estimate from which pairs are compared, or are similar without a comparison."""
+    if plan.verify == "none":
+        return 0.0
+    if plan.verify == "signature":
+        return plan.threshold
+    slots = plan.hasher.num_perm
+    return least_agreement(slots, plan.threshold) / slots
+
+
+def _first_copies(sketches: SketchedRows) -> Int64Array:
+    """Return the rows that are no copies of earlier rows of the run, and not empty."""
+    rows = np.arange(len(sketches), dtype=np.int64)
+    return np.flatnonzero((sketches.copies == rows) & ~sketches.empty)
+
+
+def _queried(
+    index: LSHIndex, signatures: UInt64Array, plan: Plan
+) -> Iterator[tuple[_EarlierCandidates, Sequence[Any]]]:
+    """Yield the matches of signatures, whose numbers are in `rows`, and their keys."""
+    least = _least_estimate(plan)
+    start = 0
+    step = QUERY_ROWS
+    while start < len(signatures):
+        matches = index.query(
+            signatures[start : start + step], threshold=least, threads=plan.threads
+        )
+        counts = np.diff(matches.offsets)
+        rows = np.repeat(np.arange(start, start + len(counts), dtype=np.int64), counts)
+        yield _EarlierCandidates(rows, rows, matches.similarity), matches.keys
+        start += step
+        expected_rows = step * QUERY_MATCHES // max(1, len(rows))
+        step = max(1, min(BATCH_ROWS, 4 * step, expected_rows))
+
+
+class _NewRowBuckets:
+    """The new rows by their buckets, in which the candidates of earlier rows are found."""
+
+    def __init__(self, sketches: SketchedRows, plan: Plan) -> None:
+        from lshfast._engine.indexes.run_indexes import new_index
+
+        rows = _first_copies(sketches)
+        self._plan = plan
+        self._index = new_index(plan, "error")
+        self._index.insert(rows, sketches.signatures[rows], copy=False)
+
+    def compare(
+        self,
+        batches: Iterable[Texts | Column],
+        best: _MostSimilar,
+        progress: Progress | None,
+    ) -> int:
+        """Compare earlier rows with the new rows, and return the number of earlier rows."""
+        first_row = 0
+        plan = self._plan
+        pieces = sketched(batches, plan, Clock(), lambda piece: piece, progress)
+        for piece in pieces:
+            numbers = np.arange(
+                first_row, first_row + len(piece.column), dtype=np.int64
+            )
+            for matches, keys in _queried(self._index, piece.signatures, plan):
+                rows = np.asarray(keys, np.int64)
+                best.compare(piece.column, numbers, matches._replace(rows=rows))
+            first_row += len(piece.column)
+        return first_row
+
+
+class _EntriesOfIndex:
+    """The entries of an index that are candidates of new rows.
+
+    Attributes
+    ----------
+    unknown : int
+        Rows that were read whose ids are no keys of the index.
+    """
+
+    unknown: int
+
+    def __init__(self, index: LSHIndex, sketches: SketchedRows, plan: Plan) -> None:
+        first_copies = _first_copies(sketches)
+        self.unknown = 0
+        self._index = index
+        self._plan = plan
+        self._number_of: dict[Any, int] = {}
+        rows = [np.empty(0, np.int64)]
+        numbers = [np.empty(0, np.int64)]
+        estimates = [np.empty(0, np.float64)]
+        for matches, keys in _queried(index, sketches.signatures[first_copies], plan):
+            key_list = keys.tolist() if isinstance(keys, np.ndarray) else keys
+            codes = [
+                self._number_of.setdefault(key, len(self._number_of))
+                for key in key_list
+            ]
+            rows.append(first_copies[matches.rows])
+            numbers.append(np.array(codes, np.int64))
+            estimates.append(matches.estimates)
+        self._numbers = np.concatenate(numbers)
+        # Of each entry, its rows follow each other; the best estimates stay first.
+        order = np.argsort(self._numbers, kind="stable")
+        self._numbers = self._numbers[order]
+        self._rows = np.concatenate(rows)[order]
+        self._estimates = np.concatenate(estimates)[order]
+        self._keys = list(self._number_of)
+        self._is_read = np.zeros(len(self._keys), np.bool_)
+
+    @property
+    def unread(self) -> int:
+        """The number of entries that are candidates and whose texts were not read."""
+        return int((~self._is_read).sum())
+
+    def keys_of(self, numbers: Int64Array) -> list[Any]:
+        """Return the keys of entries."""
+        return [self._keys[number] for number in numbers.tolist()]
+
+    def compare(
+        self, texts: EarlierRowsRead, best: _MostSimilar, progress: Progress | None
+    ) -> int:
+        """Compare the texts of entries with the new rows; return how many texts were read."""
+        first_row = 0
+        pieces = processed(
+            texts.batches, self._plan, Clock(), lambda column: column, progress
+        )
+        for column in pieces:
+            numbers = np.arange(first_row, first_row + len(column), dtype=np.int64)
+            keys = _keys_like(texts.keys_of(numbers), self._index.key_kind)
+            is_entry = self._index.contains(keys)
+            self.unknown += int((~is_entry).sum())
+            codes = np.array([self._number_of.get(key, -1) for key in keys], np.int64)
+            best.compare(column, codes, self._candidates(codes))
+            first_row += len(column)
+        return first_row
+
+    def _candidates(self, codes: Int64Array) -> _EarlierCandidates:
+        """Return the pairs of a piece of rows, given the numbers of their entries, or -1."""
+        places = np.flatnonzero(codes >= 0)
+        entries = codes[places]
+        self._is_read[entries] = True
+        starts = np.searchsorted(self._numbers, entries)
+        counts = np.searchsorted(self._numbers, entries, side="right") - starts
+        ends = np.cumsum(counts, dtype=np.int64)
+        total = int(counts.sum())
+        shifts = np.repeat(starts - ends + counts, counts)
+        pairs = np.arange(total, dtype=np.int64) + shifts
+        return _EarlierCandidates(
+            self._rows[pairs], np.repeat(places, counts), self._estimates[pairs]
+        )
+
+    def add_unread(self, best: _MostSimilar) -> int:
+        """Find entries without texts for the rows that have no similar text; count the rows."""
+        least = 0.0 if self._plan.verify == "none" else self._plan.threshold
+        is_unread = ~self._is_read[self._numbers] & (self._estimates >= least)
+        is_unread &= best.similarity[self._rows] < 0
+        order = np.flatnonzero(is_unread)
+        order = order[np.lexsort((-self._estimates[order], self._rows[order]))]
+        rows, first = np.unique(self._rows[order], return_index=True)
+        chosen = order[first]
+        best.take_estimates(rows, self._numbers[chosen], self._estimates[chosen])
+        return best.count(rows)
+
+
+def _keys_like(keys: Sequence[Any], kind: str | None) -> list[Any]:
+    """Return ids as keys of the kind of an index, where they can be such keys."""
+    if kind == "str":
+        return list(map(str, keys))
+    if kind == "int" and keys and isinstance(keys[0], str):
+        return [int(key) if key.lstrip("-").isdecimal() else key for key in keys]
+    return list(keys)
+
+
+class _MostSimilar:
+    """For each new row the most similar earlier row, by a number that its source gives it.
+
+    Attributes
+    ----------
+    similarity : ndarray of float64, shape (n,)
+        -1 for rows, and for copies of others, that are similar to none.
+    """
+
+    similarity: Float64Array
+
+    def __init__(self, sketches: SketchedRows, plan: Plan, shown: bool) -> None:
+        n = len(sketches)
+        self.similarity = np.full(n, -1.0, np.float64)
+        self._numbers = np.full(n, -1, np.int64)
+        self._is_estimate = np.full(n, plan.verify != "exact", np.bool_)
+        self._rows = sketches.rows
+        self._sizes = sketches.rows.column.sizes
+        self._copies = sketches.copies
+        self._plan = plan
+        self._texts: dict[int, str] | None = {} if shown else None
+
+    def compare(
+        self, column: Column, numbers: Int64Array, candidates: _EarlierCandidates
+    ) -> None:
+        """Compare candidates whose earlier rows are in a column, with these numbers.
+
+        Rows that have an equal earlier row are not compared again.
+        """
+        is_open = self.similarity[candidates.rows] < 1.0
+        if not is_open.any():
+            return
+        rows = candidates.rows[is_open]
+        places = candidates.places[is_open]
+        if self._plan.verify == "exact":
+            rows, places, similarity = self._verified(column, rows, places)
+        else:
+            similarity = candidates.estimates[is_open]
+        order = np.lexsort((places, -similarity, rows))
+        rows, first = np.unique(rows[order], return_index=True)
+        chosen = order[first]
+        is_better = similarity[chosen] > self.similarity[rows]
+        rows = rows[is_better]
+        chosen = chosen[is_better]
+        self.similarity[rows] = similarity[chosen]
+        self._numbers[rows] = numbers[places[chosen]]
+        self._hold_texts(column, rows, places[chosen])
+
+    def _verified(
+        self, column: Column, rows: Int64Array, places: Int64Array
+    ) -> tuple[Int64Array, Int64Array, Float64Array]:
+        """Return the candidates whose exact similarity reaches the threshold."""
+        new_rows, i = np.unique(rows, return_inverse=True)
+        sides = _TwoSides(self._rows, new_rows, self._sizes[new_rows], column)
+        pairs = verify(
+            sides,
+            i.reshape(-1),
+            places + len(new_rows),
+            self._plan.threshold,
+            threads=self._plan.threads,
+        )
+        similarity = np.ascontiguousarray(pairs["similarity"])
+        return new_rows[pairs["i"]], pairs["j"] - len(new_rows), similarity
+
+    def _hold_texts(self, column: Column, rows: Int64Array, places: Int64Array) -> None:
+        """Hold the texts of earlier rows, if these are texts and are shown."""
+        if self._texts is None or not isinstance(column, ShingledTexts):
+            return
+        texts = column.texts.take(places)
+        for place, row in enumerate(rows.tolist()):
+            self._texts[row] = texts[place].decode("utf-8", "replace")
+
+    def take_estimates(
+        self, rows: Int64Array, numbers: Int64Array, estimates: Float64Array
+    ) -> None:
+        """Set the earlier rows of rows that have none, by estimates."""
+        self.similarity[rows] = estimates
+        self._numbers[rows] = numbers
+        self._is_estimate[rows] = True
+
+    def count(self, rows: Int64Array) -> int:
+        """Return the number of some first copies and their copies."""
+        return int(np.isin(self._copies, rows).sum())
+
+    def earlier(
+        self, keys_of: Callable[[Int64Array], Sequence[Any]], figures: EarlierFigures
+    ) -> Earlier:
+        """Return the rows, copies included, given how the numbers of earlier rows are named."""
+        rows = np.flatnonzero(self.similarity[self._copies] >= 0)
+        first_copies = self._copies[rows]
+        numbers, places = np.unique(self._numbers[first_copies], return_inverse=True)
+        keys = list(keys_of(numbers))
+        texts = None
+        if self._texts is not None:
+            texts = {
+                row: self._texts[first]
+                for row, first in zip(rows.tolist(), first_copies.tolist(), strict=True)
+                if first in self._texts
+            }
+        return Earlier(
+            rows,
+            [keys[place] for place in places.reshape(-1).tolist()],
+            self.similarity[first_copies],
+            self._is_estimate[first_copies],
+            texts,
+            figures,
+        )
+
+
+@dataclass(frozen=True)
+class _TwoSides:
+    """Some new rows, then the earlier rows of a piece, as `verify` takes them."""
+
+    rows: KeyedRows
+    new_rows: Int64Array
+    new_sizes: Int64Array
+    column: Column
+
+    @property
+    def sizes(self) -> Int64Array:
+        return np.concatenate([self.new_sizes, self.column.sizes])
+
+    def take(self, rows: Int64Array) -> TokenSets:
+        """Return the token sets of ascending rows."""
+        first_earlier = int(np.searchsorted(rows, len(self.new_rows)))
+        new_sets = self.rows.take(self.new_rows[rows[:first_earlier]])
+        places = rows[first_earlier:] - len(self.new_rows)
+        earlier_sets = self.column.take(places).tokens(self.rows.key.tokens)
+        counts = np.concatenate([new_sets.counts, earlier_sets.counts])
+        offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        return TokenSets(
+            offsets.astype(np.int64),
+            np.concatenate([_tokens_of(new_sets), _tokens_of(earlier_sets)]),
+        )
+
+
+def _tokens_of(sets: TokenSets) -> UInt64Array:
+    return sets.tokens[sets.offsets[0] : sets.offsets[-1]]
