@@ -7,7 +7,7 @@ from typing import Any
 from lshfast._common.progress import Progress
 from lshfast._engine.clock import Clock
 from lshfast.kernels.text import Texts
-from lshfast.passages.plan import PassageUnit, make_passage_plan
+from lshfast.passages.plan import PassageUnit, RemovedCopies, make_passage_plan
 from lshfast.passages.result import SharedPassages
 from lshfast.passages.run import find_against, find_within, hold_texts
 
@@ -19,6 +19,8 @@ def find(
     length: int = 50,
     unit: PassageUnit = "word",
     most_copies: int | None = 16,
+    remove: RemovedCopies = "first",
+    more_than: int | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> SharedPassages:
@@ -42,6 +44,12 @@ def find(
         1 to 2**31 - 1. If a run of `length` units occurs more often (in `against`, if there is
         one), its occurrences are paired with the first of them only, and not with each other. None
         pairs all: n occurrences are n (n - 1) / 2 passages.
+    remove : {"first", "all"}, default "first"
+        What `SharedPassages.without_copies` leaves out: all copies of a passage but the first, or
+        all copies, which is for boilerplate.
+    more_than : int, optional
+        1 to 2**31 - 1. Leave out only runs of `length` units that occur at more places than this.
+        It takes the place of `most_copies`, and is not for a search against other texts.
     threads : int, optional
         At least 1. The default is the number of CPUs that this process may use.
     progress : callable, optional
@@ -87,8 +95,22 @@ def find(
     ... ]
     >>> [(p.i, p.j, p.text) for p in passages.find(corpus, questions, length=8)]
     [(1, 0, 'What is the boiling point of water at sea level')]
+
+    Remove what more than two pages have:
+
+    >>> pages = [
+    ...     f"{text} Follow us on all channels" for text in ("One.", "Two.", "Three.")
+    ... ]
+    >>> found = passages.find(pages, length=4, remove="all", more_than=2)
+    >>> found.without_copies(pages)
+    ['One. ', 'Two. ', 'Three. ']
     """
-    plan = make_passage_plan(length, unit, most_copies, threads)
+    plan = make_passage_plan(length, unit, most_copies, threads, remove, more_than)
+    if more_than is not None and against is not None:
+        raise ValueError(
+            "more_than counts the places of a run in texts, and is not for a search against "
+            "other texts"
+        )
     column = Texts(texts)
     clock = Clock()
     if against is None:

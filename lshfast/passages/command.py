@@ -59,11 +59,23 @@ PASSAGES_OPTIONS = (
     daily_option(
         "remove",
         None,
-        "first: write the rows to OUT, without all copies of passages but the first; with "
-        "--against, without all passages.",
-        Literal["first"],
+        "Write the rows to OUT. first: without all copies of passages but the first; all: without "
+        "all copies; rows: only rows without a later copy. With --against: passages of these.",
+        Literal["first", "all", "rows"],
+    ),
+    Option(
+        "more_than",
+        None,
+        "With --remove: only of runs that occur at more than N places (boilerplate).",
+        int,
+        metavar="N",
     ),
     file_option("passages", "With --remove: also write the passages to FILE."),
+    file_option(
+        "pairs",
+        "Write pairs of texts that share passages: the share of each text, and the longest "
+        "passage.",
+    ),
     file_option("report", "Write the number of rows with a passage, for each file."),
     *options_named("html", "html_texts"),
     *options_named("on_error", "threads", "overwrite"),
@@ -88,7 +100,19 @@ def find_passages(options: Options, console: Console) -> None:
     length = check_int(
         f"--{shortest.replace('_', '-')}", options[shortest], 1, MOST_LENGTH
     )
-    plan = make_passage_plan(length, unit, options.most_copies or None, options.threads)
+    if options.more_than is not None:
+        if options.remove is None or options.against:
+            raise ValueError("--more-than needs --remove, and is not for --against")
+        if "most_copies" in options.given:
+            raise ValueError("--more-than takes the place of --most-copies: give one")
+    plan = make_passage_plan(
+        length,
+        unit,
+        options.most_copies or None,
+        options.threads,
+        "all" if options.remove == "all" else "first",
+        options.more_than,
+    )
     for name in ("against_column", "against_id_column"):
         if options[name] is not None and not options.against:
             raise ValueError(f"--{name.replace('_', '-')} needs --against")
@@ -100,6 +124,7 @@ def find_passages(options: Options, console: Console) -> None:
         options.remove,
         options.overwrite,
         console.page(options),
+        source.table(options, "pairs"),
     )
     other = None
     if options.against:

@@ -20,6 +20,7 @@ from lshfast._engine.pages.rows import texts_by_row
 from lshfast._engine.pages.run_pages import PageOutput, named
 from lshfast._io import Corpus, id_kind
 from lshfast.passages.page import PageSide, counts_of_side, left_out, rows_with_unlisted
+from lshfast.passages.pairs import one_of_each_crowd
 from lshfast.passages.plan import PassagePlan
 from lshfast.passages.result import SharedPassages
 from lshfast.passages.run import FoundPassages, find_against, find_within, hold_texts
@@ -32,16 +33,24 @@ SPANS_AT_ONCE = 1 << 14
 # Contaminated rows that a summary names: those with the greatest shares in passages.
 MOST_NAMED = 20
 
+# Pairs of texts that a summary names.
+MOST_PAIRS_NAMED = 10
+
 
 @dataclass(frozen=True)
 class PassageOutputs:
-    """The outputs, or None: passages, counts by file, rows without later copies, a page."""
+    """The outputs, or None: passages, counts by file, rows without copies, a page, pairs.
+
+    With `whole_rows`, rows that would be shortened are left out.
+    """
 
     spans: str | None = None
     report: str | None = None
     rows: str | None = None
     overwrite: bool = False
     page: PageOutput | None = None
+    pairs: str | None = None
+    whole_rows: bool = False
 
 
 def outputs_of(
@@ -51,17 +60,20 @@ def outputs_of(
     remove: str | None,
     overwrite: bool = False,
     page: PageOutput | None = None,
+    pairs: str | None = None,
 ) -> PassageOutputs:
     """Return the outputs of the command's options; `output` has rows if copies are removed."""
     if remove:
         if output is None:
             raise ValueError("--remove needs an output for the rows: -o FILE")
-        return PassageOutputs(passages, report, output, overwrite, page)
+        return PassageOutputs(
+            passages, report, output, overwrite, page, pairs, remove == "rows"
+        )
     if passages is not None:
         raise ValueError(
             "--passages needs --remove; without it, -o FILE is for the passages"
         )
-    return PassageOutputs(output, report, None, overwrite, page)
+    return PassageOutputs(output, report, None, overwrite, page, pairs)
 
 
 class FileCounts(NamedTuple):
@@ -92,6 +104,22 @@ class Contaminated(NamedTuple):
     unlisted: int = 0
 
 
+class NamedPair(NamedTuple):
+    """Two texts that share passages.
+
+    Their keys, the share of each in these, the units of the longest one, the number of texts that
+    share it, and the key of the first of these.
+    """
+
+    i: Any
+    j: Any
+    i_share: float
+    j_share: float
+    longest: int
+    texts: int
+    first: Any
+
+
 @dataclass(frozen=True, kw_only=True)
 class PassagesSummary(ShortenedRows):
     """Hold the figures of a search for shared passages in files.
@@ -99,8 +127,8 @@ class PassagesSummary(ShortenedRows):
     Attributes
     ----------
     removed, shortened : int
-        A row is removed if no word of it remains without its later copies, and only if the rows are
-        written.
+        A row is removed if no word of it remains without what is cut, or with `whole_rows` if
+        something would be cut, and only if the rows are written.
     short : int
         Rows with fewer words or characters than a shortest passage.
     shared : int
@@ -120,6 +148,13 @@ class PassagesSummary(ShortenedRows):
         share first.
     removing : bool
         Whether the rows are written.
+    whole_rows : bool
+        Whether rows that would be shortened were left out instead.
+    pairs : list of NamedPair or None
+        The pairs of texts with the greatest shares in passages of each other, at most 10; None if
+        their table was not written.
+    pair_count : int
+        Pairs in that table.
     unlisted : int
         Rows, of the inputs or of the other texts, with passages that are not in the table, since
         the runs that cover them occur at more than `most_copies` places, of which the first is in
@@ -139,6 +174,9 @@ class PassagesSummary(ShortenedRows):
     against_rejected: int
     contaminated: list[Contaminated]
     removing: bool
+    whole_rows: bool = False
+    pairs: list[NamedPair] | None = None
+    pair_count: int = 0
     unlisted: int = 0
     left_out: str = ""
 
@@ -146,6 +184,21 @@ class PassagesSummary(ShortenedRows):
     def refused(self) -> int:
         """Bad rows of all inputs."""
         return self.rejected + self.against_rejected
+
+    def _pair_figures(self) -> Iterator[Figure]:
+        """Yield the lines of the pairs of texts, if their table was written."""
+        if self.pairs is None:
+            return
+        yield figure("pairs", self.pair_count, "of texts that share passages")
+        for pair in self.pairs:
+            yield figure("", f"{pair.i_share:.0%}", _pair_note(pair, self.unit))
+
+    def removal(self) -> Iterator[Figure]:
+        """Yield the lines of what became of the rows."""
+        for line in super().removal():
+            if line.name == "removed" and self.whole_rows and self.removed:
+                line = figure("removed", self.removed, "with passages")
+            yield line
 
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of a table; those of removal only if the rows are written."""
@@ -165,6 +218,7 @@ class PassagesSummary(ShortenedRows):
             covered = ""
         yield figure("passages", self.passages, f"in {counted(self.shared, 'row')}")
         yield figure(f"{self.unit}s", self.units, covered)
+        yield from self._pair_figures()
         if self.unlisted:
             rows = "row" if self.unlisted == 1 else "rows"
             yield figure(
@@ -198,6 +252,17 @@ class PassagesSummary(ShortenedRows):
             yield figure(
                 "", "", f"and {counted(further_rows, 'row')} with smaller shares"
             )
+
+
+def _pair_note(pair: NamedPair, unit: str) -> str:
+    """Return what a line says of two texts."""
+    crowd = ""
+    if pair.texts > 2:
+        crowd = f", in {pair.texts:,} texts as {one_line(pair.first)}"
+    return (
+        f"of {one_line(pair.i)}, {pair.j_share:.0%} of {one_line(pair.j)}; longest "
+        f"{counted(pair.longest, unit)}{crowd}"
+    )
 
 
 def _unlisted(row: Contaminated) -> str:
@@ -253,13 +318,15 @@ def find_in_files(
     """
     if stream_against and against is None:
         raise ValueError("--stream-against needs --against")
-    tables = [outputs.rows, outputs.spans, outputs.report]
+    tables = [outputs.rows, outputs.spans, outputs.report, outputs.pairs]
     job = Job(tables, inputs.on_error, outputs.overwrite, page=outputs.page)
     corpus = job.open(inputs, outputs.rows)
     other = None if against is None else job.open(against)
     job.check()
     if not (any(tables) or outputs.page):
-        raise ValueError("an output is needed: -o FILE, --report FILE or --html FILE")
+        raise ValueError(
+            "an output is needed: -o FILE, --pairs FILE, --report FILE or --html FILE"
+        )
     if other is None:
         with job.reading(corpus):
             batches = text_batches(corpus, _as_stage(progress, "sample"))
@@ -277,11 +344,12 @@ def find_in_files(
         def new_text(row: int, text: str) -> str:
             return result.without_cuts(row, text.encode()).decode()
 
-        keep = ~result.emptied
-        shortened = result.shortened & ~result.emptied
+        left_out_rows = result.shortened if outputs.whole_rows else result.emptied
+        keep = ~left_out_rows
+        shortened = result.shortened & keep
         job.write_rows(keep, shortened, new_text, plan.threads, progress)
     removing = outputs.rows is not None
-    removed = int(result.emptied.sum()) if removing else 0
+    removed = int(left_out_rows.sum()) if removing else 0
     unlisted = rows_with_unlisted(result)
     return job.account(
         PassagesSummary,
@@ -298,6 +366,9 @@ def find_in_files(
         covered=int(result.covered.sum()),
         files=counts,
         removing=removing,
+        whole_rows=outputs.whole_rows,
+        pairs=None if outputs.pairs is None else _named_pairs(corpus, other, result),
+        pair_count=len(result.pairs) if outputs.pairs is not None else 0,
         unlisted=unlisted,
         left_out=left_out(plan) if unlisted else "",
         **_figures_against(other, result),
@@ -327,6 +398,10 @@ def _write_tables(
     if outputs.spans is not None:
         kinds = {"key_i": id_kind(corpus), "key_j": id_kind(other), "text": "string"}
         job.write(outputs.spans, _tables(corpus, other, result), kinds)
+    if outputs.pairs is not None:
+        kinds = {"key_i": id_kind(corpus), "text": "string"}
+        kinds |= dict.fromkeys(("key_j", "as"), id_kind(other))
+        job.write(outputs.pairs, _tables_of_pairs(corpus, other, result), kinds)
     if outputs.report is not None:
         table = _table_of_counts(counts)
         kinds = dict.fromkeys(table, "int64") | {"file": "string"}
@@ -409,6 +484,53 @@ def _tables(corpus: Corpus, other: Corpus, result: SharedPassages) -> Iterator[T
             f"{result.plan.unit}s": part["units"],
             "text": result.texts(which),
         }
+
+
+def _tables_of_pairs(
+    corpus: Corpus, other: Corpus, result: SharedPassages
+) -> Iterator[Table]:
+    """Return the table of pairs of texts in parts, the first of which may be empty."""
+    unit = result.plan.unit
+    for which in parts_of_rows(max(1, len(result.pairs)), SPANS_AT_ONCE):
+        part = result.pairs[which]
+        texts = result.texts(np.ascontiguousarray(part["span"]))
+        yield {
+            "key_i": [corpus.key(row) for row in part["i"].tolist()],
+            "key_j": [other.key(row) for row in part["j"].tolist()],
+            "passages": part["passages"],
+            f"{unit}s_i": part["i_units"],
+            f"{unit}s_j": part["j_units"],
+            "share_i": part["i_share"],
+            "share_j": part["j_share"],
+            "longest": part["longest"],
+            "texts": part["texts"],
+            "as": [
+                other.key(row) if size > 2 else None
+                for row, size in zip(
+                    part["first"].tolist(), part["texts"].tolist(), strict=True
+                )
+            ],
+            "text": texts,
+        }
+
+
+def _named_pairs(
+    corpus: Corpus, other: Corpus | None, result: SharedPassages
+) -> list[NamedPair]:
+    """Return the pairs with the greatest shares, which a summary names; of a crowd, one."""
+    key_of_other = (other or corpus).key
+    return [
+        NamedPair(
+            corpus.key(int(pair["i"])),
+            key_of_other(int(pair["j"])),
+            float(pair["i_share"]),
+            float(pair["j_share"]),
+            int(pair["longest"]),
+            int(pair["texts"]),
+            key_of_other(int(pair["first"])),
+        )
+        for pair in one_of_each_crowd(result.pairs)[:MOST_PAIRS_NAMED]
+    ]
 
 
 def _counts(corpus: Corpus, other: Corpus, result: SharedPassages) -> list[FileCounts]:

@@ -14,6 +14,7 @@ from lshfast._common.types import Int64Array
 from lshfast._io.pages.diagrams import SharedPart, covered, text_map
 from lshfast._io.pages.page import render, short
 from lshfast._io.pages.svg import Bar, Bin, bars, histogram
+from lshfast.passages.pairs import TextPairs, one_of_each_crowd
 from lshfast.passages.plan import PassagePlan
 from lshfast.passages.spans import Ranges, Spans
 
@@ -24,6 +25,8 @@ MOST_ALIKE = 6
 OVER_RANGE = 6
 MOST_TEXTS = 40
 MOST_FILES = 40
+MOST_PAIRS = 40
+EXCERPT = 160  # characters of the longest passage of a pair
 MOST_PARTS = 100
 MOST_BANDS = 200
 MOST_SHOWN = 8
@@ -60,7 +63,12 @@ class FoundSpans(Protocol):
     @property
     def against_unlisted(self) -> Int64Array | None: ...
     @property
+    def pairs(self) -> TextPairs: ...
+    @property
     def plan(self) -> PassagePlan: ...
+    def texts(self, which: Int64Array, /) -> list[str]:
+        """Return the texts of some spans."""
+
     def places(self, side: str) -> Ranges:
         """Return the ranges of units that passages cover in the texts of a side, listed or not."""
 
@@ -102,6 +110,20 @@ class TextShare(NamedTuple):
     def share(self) -> float:
         """The covered part, in [0, 1]."""
         return self.covered / max(self.units, 1)
+
+
+class PairShares(NamedTuple):
+    """Two texts that share passages: their keys and shares, and what is said of the passages.
+
+    `crowd` says how many texts have the longest passage, if these are more than two.
+    """
+
+    keys: tuple[str, str]
+    shares: tuple[float, float]
+    passages: int
+    longest: int
+    crowd: str
+    text: str
 
 
 class PairExample(NamedTuple):
@@ -159,6 +181,8 @@ def page_of(
         cards=_cards(spans),
         account=[*account],
         shares=_shares(counts_of_side(spans, "j" if against else "i")),
+        pairs=_pair_shares(spans, sides, texts),
+        pair_count=len(spans.pairs),
         lengths=_lengths(spans.spans["units"], spans.plan),
         tables=[*_tables(spans, sides)],
         unlisted=unlisted_note(spans),
@@ -254,6 +278,34 @@ def _cards(spans: FoundSpans) -> list[tuple[str, str, str]]:
             )
         )
     return cards
+
+
+def _pair_shares(
+    spans: FoundSpans, sides: tuple[PageSide, PageSide], texts: bool
+) -> list[PairShares]:
+    """Return the pairs of texts with the greatest shares in passages; of a crowd, one pair."""
+    pairs = one_of_each_crowd(spans.pairs)[:MOST_PAIRS]
+    passages = spans.texts(np.ascontiguousarray(pairs["span"])) if texts else []
+    rows = []
+    for number, pair in enumerate(pairs):
+        crowd = ""
+        if pair["texts"] > 2:
+            first = short(sides[1].key(int(pair["first"])), MAP_CHARACTERS)
+            crowd = f"in {int(pair['texts']):,} texts, as {first}"
+        rows.append(
+            PairShares(
+                (
+                    short(sides[0].key(int(pair["i"]))),
+                    short(sides[1].key(int(pair["j"]))),
+                ),
+                (float(pair["i_share"]), float(pair["j_share"])),
+                int(pair["passages"]),
+                int(pair["longest"]),
+                crowd,
+                short(passages[number], EXCERPT) if texts else "",
+            )
+        )
+    return rows
 
 
 def _shares(side_counts: SideCounts) -> Any:

@@ -9,6 +9,7 @@ from lshfast._common.checks import check_int
 from lshfast._common.threads import thread_count
 
 PassageUnit: TypeAlias = Literal["word", "char"]
+RemovedCopies: TypeAlias = Literal["first", "all"]
 
 # The longest passage that may be asked for, in units: the distances inside a window are kept in 16
 # bits.
@@ -32,12 +33,19 @@ class PassagePlan:
         The number of occurrences up to which all pairs of them are listed, 1 to 2**31 - 1; None for
         no limit.
     threads : int
+    remove : {"first", "all"}
+        Which copies of a passage are cut: all but the first, or all.
+    more_than : int or None
+        The number of places above which a run is cut, which is `most_copies` then; None cuts all
+        that occur twice.
     """
 
     length: int
     unit: PassageUnit
     most_copies: int | None
     threads: int
+    remove: RemovedCopies = "first"
+    more_than: int | None = None
 
     @property
     def size(self) -> int:
@@ -55,8 +63,15 @@ def make_passage_plan(
     unit: PassageUnit = "word",
     most_copies: int | None = 16,
     threads: int | None = None,
+    remove: RemovedCopies = "first",
+    more_than: int | None = None,
 ) -> PassagePlan:
     """Check the parameters; see `PassagePlan`."""
+    if remove not in get_args(RemovedCopies):
+        raise ValueError(f"remove must be 'first' or 'all', not {remove!r}")
+    if more_than is not None:
+        more_than = check_int("more_than", more_than, 1, 2**31 - 1)
+        most_copies = more_than
     if not isinstance(unit, str) or unit not in get_args(PassageUnit):
         raise ValueError(f"unit must be 'word' or 'char', not {unit!r}")
     if most_copies is not None:
@@ -66,4 +81,6 @@ def make_passage_plan(
         unit,
         most_copies,
         thread_count(threads),
+        remove,
+        more_than,
     )

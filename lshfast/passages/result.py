@@ -17,6 +17,7 @@ from lshfast._io.pages.page import check_page, write_page
 from lshfast.kernels import passages
 from lshfast.kernels.text import Texts
 from lshfast.passages.page import FileRow, PageSide, page_of, unlisted_figures
+from lshfast.passages.pairs import TextPairs, text_pairs
 from lshfast.passages.plan import PassagePlan
 from lshfast.passages.run import FoundPassages
 from lshfast.passages.spans import Cuts, Ranges, Spans, union_of
@@ -73,7 +74,7 @@ class SharedPassages(Shown):
         ``i_end_byte``, ``j_start_byte``, ``j_end_byte`` in bytes of UTF-8.
     cuts : structured ndarray of shape (c,)
         ``row``, ``start``, ``end``, int64, sorted: the bytes of the texts that `without_copies`
-        leaves out.
+        leaves out, which `remove` and `more_than` of the search decide.
     units : int64 array of shape (n,)
         Words or characters of each text; 0 for texts with fewer than `length`, which have no
         passages.
@@ -82,6 +83,16 @@ class SharedPassages(Shown):
         passage.
     against_units, against_covered : int64 array of shape (k,), or None
         The same for the other texts, in a search against others.
+    pairs : structured ndarray of shape (p,)
+        One row a pair of different texts that share passages of `spans`, the greatest share of one
+        of the two texts first: ``i`` and ``j``; ``passages``, their number; ``i_units`` and
+        ``j_units``, the words or characters of each text in these, and ``i_share`` and ``j_share``,
+        the parts of the texts that they are, float64 in [0, 1]; ``longest``, the words or
+        characters of the longest passage, and ``span``, its number in `spans`; ``texts``, the
+        number of texts that share exactly this passage, and ``first``, the first of them (in a
+        search against other texts, the first of these). All others int64.
+        Neither text is taken for the source of the other. Of a passage at more than `most_copies`
+        places, each text is paired with the first one that has it.
     unlisted, against_unlisted : int64 array of shape (n,), and of shape (k,) or None
         How many of the covered words or characters are in no passage of `spans`, since all runs
         that cover them occur at more than `most_copies` places, of which the first is listed.
@@ -110,6 +121,7 @@ class SharedPassages(Shown):
         self.cuts = passages.cuts
         self.units = passages.units
         self.covered = passages.covered
+        self._cut = passages.cut
         self.against_units = passages.other_units
         self.against_covered = passages.other_covered
         self.plan = plan
@@ -137,7 +149,9 @@ class SharedPassages(Shown):
                 f"{len(self.units):,}",
                 f"too short: {int((self.units == 0).sum()):,}",
             ),
-            Figure("sharing", f"{int(self.shortened.sum()):,}", f"texts with {kind}"),
+            Figure(
+                "sharing", f"{int((self.covered > 0).sum()):,}", f"texts with {kind}"
+            ),
             Figure(
                 f"{plan.unit}s",
                 f"{units:,}",
@@ -160,6 +174,10 @@ class SharedPassages(Shown):
         return (
             self._held_ranges if side == self._held_side else self._listed_places(side)
         )
+
+    @cached_property
+    def pairs(self) -> TextPairs:
+        return text_pairs(self.spans, self.units, self.against_units)
 
     @cached_property
     def unlisted(self) -> Int64Array:
@@ -201,12 +219,12 @@ class SharedPassages(Shown):
             ):
                 yield Passage._make((*row, text))
 
-    def texts(self, which: slice = slice(None)) -> list[str]:
+    def texts(self, which: slice | Int64Array = slice(None)) -> list[str]:
         """Return some of the passages as they are in the texts j, or i if only these are stored.
 
         Parameters
         ----------
-        which : slice
+        which : slice or ndarray of int64
             Numbers of spans; all by default.
         """
         part = self.spans[which]
@@ -305,14 +323,16 @@ class SharedPassages(Shown):
 
     @property
     def emptied(self) -> BoolArray:
-        """Whether all words or characters of a text are in later copies, bool (n,)."""
-        emptied: BoolArray = (self.covered == self.units) & (self.units > 0)
+        """Whether all words or characters of a text are cut, bool (n,)."""
+        emptied: BoolArray = (self._cut == self.units) & (self.units > 0)
         return emptied
 
     def without_copies(self, texts: Any) -> list[str]:
         """Return texts without later copies of passages.
 
-        After a search against other texts, all their passages are removed.
+        After a search against other texts, all their passages are removed. After a search with
+        ``remove="all"``, all copies are, the first ones too; with ``more_than``, only those of runs
+        that occur at more places.
 
         What is left out begins with the first word of a passage and ends where the next word begins
         that is in no passage, or with the text.
@@ -345,8 +365,8 @@ class SharedPassages(Shown):
 
     @property
     def shortened(self) -> BoolArray:
-        """Whether a text changes without its later copies, bool (n,)."""
-        return self.covered > 0
+        """Whether a text changes without what is cut, bool (n,)."""
+        return self._cut > 0
 
     def without_cuts(self, row: int, text: bytes) -> bytes:
         """Return the text of a row without its cuts.

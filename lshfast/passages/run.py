@@ -16,7 +16,13 @@ from lshfast.kernels.passages import have_same_words
 from lshfast.kernels.text import Texts
 from lshfast.passages.plan import PassagePlan
 from lshfast.passages.sampling import Samples, make_sampler, sample_all, sample_pieces
-from lshfast.passages.search import HeldTexts, RowMatches, search_within
+from lshfast.passages.search import (
+    HeldTexts,
+    MatchesWithin,
+    RowMatches,
+    RowRuns,
+    search_within,
+)
 from lshfast.passages.spans import (
     CUT,
     SPAN,
@@ -42,11 +48,11 @@ class FoundPassages:
     spans : ndarray of SPAN
         Sorted by (i, i_unit, j, j_unit).
     cuts : ndarray of CUT
-        The bytes of the texts that are later copies, or passages of the other texts; sorted, apart
-        from each other.
-    units, covered : int64 (n,)
-        Units of each text (0 if it is shorter than a shortest passage), and how many of them are in
-        `cuts`.
+        The bytes of the texts that are later copies, or passages of the other texts, or that the
+        plan says; sorted, apart from each other.
+    units, covered, cut : int64 (n,)
+        Units of each text (0 if it is shorter than a shortest passage); how many of them are later
+        copies, or in passages of the other texts; and how many are in `cuts`.
     other_units, other_covered : int64 (m,) or None
         The same for the other texts; None for a search within texts.
     held : Texts
@@ -63,6 +69,7 @@ class FoundPassages:
     cuts: Cuts
     units: Int64Array
     covered: Int64Array
+    cut: Int64Array
     other_units: Int64Array | None
     other_covered: Int64Array | None
     held: Texts
@@ -90,21 +97,25 @@ def find_within(
         texts, samples = sample_all(batches, make_sampler(plan), plan.threads)
     clock.add("sample", 0, texts.nbytes)
     with clock.stage("compare"):
-        matches = search_within(
+        found = search_within(
             texts, samples, plan, progress, word_bits if words else None
         )
     with clock.stage("locate"):
-        spans = _located(matches, texts, words)
+        spans = _located(found.matches, texts, words)
         if words and not have_same_words(texts, *(spans[name] for name in _BYTES)):
-            matches = search_within(texts, samples, plan, progress)
-            spans = _located(matches, texts, words)
-        ranges = union_of(samples.counts, matches.y, matches.y_unit, matches.units)
-        cuts = cuts_of(texts, samples.counts, ranges, words)
+            found = search_within(texts, samples, plan, progress)
+            spans = _located(found.matches, texts, words)
+        counts = samples.counts
+        matches = found.matches
+        ranges = union_of(counts, matches.y, matches.y_unit, matches.units)
+        cut_ranges = _cut_ranges(found, ranges, counts, plan)
+        cuts = cuts_of(texts, counts, cut_ranges, words)
         return FoundPassages(
             spans,
             cuts,
-            samples.counts,
+            counts,
             ranges.units(len(texts)),
+            cut_ranges.units(len(texts)),
             None,
             None,
             texts,
@@ -112,6 +123,27 @@ def find_within(
             ranges,
             clock.stages,
         )
+
+
+def _cut_ranges(
+    found: MatchesWithin, later_copies: Ranges, counts: Int64Array, plan: PassagePlan
+) -> Ranges:
+    """Return the units of texts that a plan cuts; `later_copies` are those of all later copies."""
+    matches = found.matches
+    if plan.more_than is not None:
+        runs = [found.later_runs]
+        if plan.remove == "all":
+            runs.append(found.first_runs)
+    elif plan.remove == "all":
+        runs = [
+            RowRuns(matches.x, matches.x_unit, matches.units),
+            RowRuns(matches.y, matches.y_unit, matches.units),
+        ]
+    else:
+        return later_copies
+    return union_of(
+        counts, *(np.concatenate(column) for column in zip(*runs, strict=True))
+    )
 
 
 def _located(matches: RowMatches, texts: Texts, words: bool) -> Spans:
@@ -209,6 +241,7 @@ def find_against(
             spans,
             cuts,
             *sides[0],
+            sides[0][1],
             *sides[1],
             held_texts.texts,
             held_side,

@@ -42,6 +42,25 @@ class Seeds(NamedTuple):
     high: Int64Array
 
 
+class RowRuns(NamedTuple):
+    """Units of texts: `units` of them from unit `start` of text `rows`."""
+
+    rows: Int64Array
+    start: Int64Array
+    units: Int64Array
+
+
+class MatchesWithin(NamedTuple):
+    """The matches of texts with each other, and where their common runs are.
+
+    `first_runs` are the first places of common runs, and `later_runs` all others.
+    """
+
+    matches: RowMatches
+    first_runs: RowRuns
+    later_runs: RowRuns
+
+
 class RowMatches(NamedTuple):
     """Matches by text: `units` units from unit `x_unit` of text `x`, and `y_unit` of `y`."""
 
@@ -58,8 +77,8 @@ def search_within(
     plan: PassagePlan,
     progress: Progress | None = None,
     word_bits: int | None = None,
-) -> RowMatches:
-    """Return the matches of texts with the same texts.
+) -> MatchesWithin:
+    """Return the matches of texts with the same texts, and their common runs.
 
     The first text of a match is the earlier one, or the same.
 
@@ -116,7 +135,21 @@ def search_within(
         )
         runs.append(windows.later_runs())
     matches = _finished(column, column, parts, runs, plan)
-    return _by_row(matches, column, rows, column, rows)
+    x, y, counts = (np.concatenate(part) for part in zip(*runs, strict=True))
+    units = counts + plan.length - 1
+    return MatchesWithin(
+        _by_row(matches, column, rows, column, rows),
+        _runs_by_row(column, rows, x, units),
+        _runs_by_row(column, rows, y, units),
+    )
+
+
+def _runs_by_row(
+    column: UnitTexts, rows: Int64Array, places: Int64Array, units: Int64Array
+) -> RowRuns:
+    """Return runs of units by text, given the place of the first unit of each."""
+    row, start = column.rows_of(places)
+    return RowRuns(rows[row], start, units)
 
 
 def _crowded_members(

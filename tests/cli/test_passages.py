@@ -298,7 +298,10 @@ def test_bad_rows(corpus, tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ([], "an output is needed: -o FILE, --report FILE or --html FILE"),
+        (
+            [],
+            "an output is needed: -o FILE, --pairs FILE, --report FILE or --html FILE",
+        ),
         (["--remove", "first"], "--remove needs an output for the rows: -o FILE"),
         (["-o", "{}/out.csv", "--passages", "{}/p.csv"], "--passages needs --remove"),
         (["-o", "{}/out.csv", "--report", "{}/out.csv"], "two outputs of one name"),

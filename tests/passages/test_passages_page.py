@@ -32,7 +32,7 @@ def test_a_page_within_texts(tmp_path):
         "lshfast passages in.jsonl",
     ):
         assert shown in text
-    assert text.count(SHARED) == 2
+    assert text.count(SHARED) == 3  # with the table of pairs
 
 
 def test_a_page_of_contaminated_questions(tmp_path):
@@ -41,9 +41,11 @@ def test_a_page_of_contaminated_questions(tmp_path):
     text = read_page(tmp_path / "out.html")
     assert "of them contaminated 1 50.0%" in text
     assert "93.3%" in text  # 14 of 15 words of the question
-    assert text.count(SHARED) == 2
+    assert text.count(SHARED) == 3  # with the table of pairs
     found.to_html(tmp_path / "out.html", overwrite=True)
-    assert read_page(tmp_path / "out.html").count(SHARED) == 1
+    assert (
+        read_page(tmp_path / "out.html").count(SHARED) == 2
+    )  # with the table of pairs
     with pytest.raises(ValueError, match="3 texts were searched, not 1"):
         found.to_html(tmp_path / "out.html", searched=TEXTS[:1], overwrite=True)
 
@@ -133,7 +135,7 @@ def test_the_command(files, tmp_path, streamed):
     )
     text = read_page(tmp_path / "out.html")
     assert "<q0>" in text
-    assert text.count(SHARED) == 2
+    assert text.count(SHARED) == 3  # with the table of pairs
     assert "--min-words 5" in text or "lshfast" in text
     options += ["--html-no-texts", "-o", tmp_path / "out.jsonl", "--overwrite"]
     assert (
