@@ -15,7 +15,7 @@ from lshfast._common.types import PathLike
 from lshfast._common.visible import printable
 from lshfast._io.files import Format, checked_delimiter, codec_of, file_format
 from lshfast._io.remote_output import check_remote, local_path, open_remote
-from lshfast._io.sources import is_url, location_of
+from lshfast._io.sources import check_local, is_url, location_of
 from lshfast._io.streams import (
     STANDARD_ERROR,
     is_stream,
@@ -230,10 +230,7 @@ def check_place(
 ) -> None:
     """Check that a local file can be written, as `check_output` does, but for any suffix."""
     place = os.fspath(path)
-    if is_url(place):
-        raise ValueError(
-            f"{printable(place)}: this output must be a local file, not a URL"
-        )
+    check_local(place, "this output must be a local file")
     output = Output.of(place)
     _check_no_input(output, _locations_of(inputs, [output]))
     _check_local(place, overwrite)

@@ -163,6 +163,12 @@ def is_url(place: str) -> bool:
     return _URL.match(place) is not None
 
 
+def check_local(path: str, description: str) -> None:
+    """Raise ValueError if a path is a URL; `description` says what must be on this machine."""
+    if is_url(path):
+        raise ValueError(f"{printable(path)}: {description}, not a URL")
+
+
 def opened_url(url: str) -> tuple[Any, str]:
     """Return the fsspec file system of a URL, and the path in it."""
     core = optional("fsspec.core", "remote")

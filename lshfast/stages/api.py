@@ -25,7 +25,7 @@ from lshfast.join.jaccard import PairMeasure
 from lshfast.shingling import Unit
 from lshfast.stages.execution import ExecutorName, executor_of, run_plan
 from lshfast.stages.page import write_page_of_run
-from lshfast.stages.planning import make_stage_plan
+from lshfast.stages.planning import check_local_places, make_stage_plan
 from lshfast.stages.stage_plan import MOST_SHARDS, read_stage_plan
 from lshfast.stages.stages_status import StagesStatus, status_of, watch_tasks
 from lshfast.stages.task_order import StageName, run_task, tasks_of
@@ -166,6 +166,9 @@ def plan(
     record = options_of("stages.plan", locals(), options)
     if record.top is not None or record.most is not None:
         check_listing(pairs)
+    # Before inputs and the index are opened, which may be at a server.
+    outputs = [_path(place) for place in (output, pairs, removed, rejected)]
+    check_local_places(os.fspath(work), outputs, _path(record.against))
     paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
     source = Inputs.of([os.fspath(path) for path in paths], record)
     # The signature has values where other functions have None: they are not those of the user.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from heapq import heapify, heapreplace
 from itertools import pairwise
@@ -27,7 +27,7 @@ from lshfast._io.file_parts import FilePart, can_be_divided, divided
 from lshfast._io.files import File, file_format
 from lshfast._io.notes import left_out_of
 from lshfast._io.output import output_format
-from lshfast._io.sources import LocalFile, RemoteFile, is_url, source_of
+from lshfast._io.sources import LocalFile, RemoteFile, check_local, source_of
 from lshfast.stages.stage_plan import (
     PLAN_FILE,
     StagePlan,
@@ -138,6 +138,22 @@ def make_stage_plan(
     return write_stage_plan(work, content)
 
 
+def check_local_places(
+    work: str, outputs: Iterable[str | None], against: str | None
+) -> None:
+    """Raise ValueError if a folder of a run, or its index of earlier rows, is at a URL.
+
+    An index at a URL could be opened, but tasks have to find the same one at any time.
+    """
+    check_local(work, "the work folder must be a local folder")
+    for path in outputs:
+        if path is not None:
+            check_local(path, "the outputs of stages are local folders")
+    if against is not None:
+        description = "the index of a run in stages must be a local file or folder"
+        check_local(against, description)
+
+
 def _check_format(format: str | None) -> None:
     """Raise ValueError unless outputs can have this format."""
     if format not in (None, *FORMATS):
@@ -149,13 +165,8 @@ def _check_format(format: str | None) -> None:
 def _checked_places(work: str, outputs: Mapping[str, str | None]) -> dict[str, str]:
     """Return the absolute paths of the folders of outputs.
 
-    ValueError if two folders are the same one, one is a URL, or the work folder has a plan.
+    ValueError if two folders are the same one, or the work folder has a plan.
     """
-    for path in (work, *outputs.values()):
-        if path is not None and is_url(path):
-            raise ValueError(
-                f"{printable(path)}: folders of stages are local, not URLs"
-            )
     places = {
         name: os.path.abspath(path)
         for name, path in outputs.items()
@@ -172,10 +183,6 @@ def _checked_places(work: str, outputs: Mapping[str, str | None]) -> dict[str, s
 def _index_of(path: str, engine: Plan) -> dict[str, Any]:
     """Return what a plan says of the index of earlier rows."""
     check_indexed(engine)
-    if is_url(path):
-        raise ValueError(
-            f"{printable(path)}: the index of a run in stages is a file or a folder, not a URL"
-        )
     indexes = Indexes(os.path.abspath(path))
     with indexes.opened(engine) as index:
         assert index is not None

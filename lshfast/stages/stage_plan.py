@@ -22,7 +22,7 @@ from lshfast._engine.plan import Plan, described_plan
 from lshfast._io import Corpus, DataError, Output
 from lshfast._io.file_parts import part_of
 from lshfast._io.files import File, Layout, reason_of
-from lshfast._io.sources import source_of
+from lshfast._io.sources import check_local, source_of
 from lshfast._items.sets import SetReader
 from lshfast.kernels.text import HashKey
 
@@ -315,12 +315,13 @@ def read_stage_plan(work: str) -> StagePlan:
     Raises
     ------
     ValueError
-        If there is none.
+        If there is none, or the folder is at a URL.
     FormatError
         If it is damaged, or another version of lshfast made it.
     OSError
         If the folder belongs to another user, or other users can write to it.
     """
+    check_local(work, "the work folder must be a local folder")
     path = os.path.join(work, PLAN_FILE)
     try:
         with open(path, "rb", opener=private) as file:

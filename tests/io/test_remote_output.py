@@ -118,9 +118,30 @@ def test_what_cannot_be_written(tmp_path: Path, memory: Any, texts: str) -> None
         lshfast.dedup_files(
             [texts], str(tmp_path / "a.jsonl"), html="memory://b/page.html"
         )
-    with pytest.raises(ValueError, match="folders of stages are local, not URLs"):
-        lshfast.stages.plan([texts], str(tmp_path / "work"), "memory://b/out")
+    with pytest.raises(ValueError, match="work folder must be .*, not a URL"):
+        lshfast.dedup_files([texts], memory=1 << 30, work="memory://b/work")
     assert set(memory.store) == {"/b/texts.jsonl", "/b/d/x.jsonl"}
+
+
+@pytest.mark.parametrize(
+    "name", ["work", "output", "pairs", "removed", "rejected", "against"]
+)
+def test_folders_and_index_of_stages_are_local(tmp_path: Path, name: str) -> None:
+    """URLs are refused by name before anything is opened; nothing listens at this port."""
+    url = "http://127.0.0.1:9/folder"
+    places = {"work": tmp_path / "work", "output": tmp_path / "kept"}
+    arguments: dict[str, Any] = {**places, name: url}
+    with pytest.raises(ValueError, match=f"^{url}: .* local .*, not a URL$"):
+        lshfast.stages.plan("http://127.0.0.1:9/in.jsonl", **arguments)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(ValueError, match=f"^{url}: .*, not a URL$"):
+        lshfast.stages.status(url)
+
+
+def test_a_server_that_does_not_answer_is_named() -> None:
+    url = "http://127.0.0.1:9/texts.lsh"
+    with pytest.raises(OSError, match=f"^{url}: "):
+        lshfast.LSHIndex.open(url)
 
 
 def test_what_cannot_be_uploaded_is_kept(

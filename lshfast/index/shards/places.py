@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from lshfast._common.visible import printable
 from lshfast.index.shards.store import ShardStore
@@ -30,10 +32,22 @@ def _store_of_url(url: str, mode: Mode, verify: bool) -> LockedStore:
         raise ValueError(
             f"{printable(url)} is only read: mode must be 'r' or 'c', not 'r+'"
         )
-    store = RangeStore(url, mode)
-    if verify:
-        store.verify()
+    with _naming(url):
+        store = RangeStore(url, mode)
+        if verify:
+            store.verify()
     return store
+
+
+@contextmanager
+def _naming(url: str) -> Iterator[None]:
+    """Add the URL to an error of a file system that names no file."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or url in str(error):
+            raise
+        raise OSError(f"{printable(url)}: {error}") from error
 
 
 def is_remote(path: str | os.PathLike[str]) -> bool:

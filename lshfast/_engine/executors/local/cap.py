@@ -15,6 +15,7 @@ from lshfast._engine.indexes.run_indexes import Indexes
 from lshfast._engine.inputs import Inputs, measure_inputs, state_of
 from lshfast._engine.plan import AnyPlan, Plan
 from lshfast._io import Corpus
+from lshfast._io.sources import check_local
 
 if TYPE_CHECKING:
     from lshfast._engine.executors.local.work_folder import WorkFolder
@@ -44,6 +45,10 @@ class Cap:
     memory: int
     work: str | None = None
     resume: bool = False
+
+    def __post_init__(self) -> None:
+        if self.work is not None:
+            check_local(self.work, "the work folder must be a local folder")
 
     @property
     def longest_row(self) -> int:
