@@ -55,6 +55,7 @@ REPLACED = {
     "io/test_bounded.py": "BLOCK_ROWS",
     "io/test_remote_output.py": "_OBJECT_STORES",
     "io/test_stored_texts.py": "GAP_BYTES",
+    "quality/test_other_shingles.py": "MOST_PAIRS",
     "records/test_keys.py": "MOST_SORTED SAMPLE_PAIRS SAMPLE_VALUES",
     "records/test_nearest.py": "PIECE_TEXTS PRODUCTS PRODUCTS_A_TEXT",
     "records/test_prior.py": "COMPARE_ALL_SINGLE",

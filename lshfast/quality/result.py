@@ -78,6 +78,9 @@ class Alternative:
         Pairs that share a bucket, for each row.
     key_bytes : int
         The memory of the bucket keys of all rows.
+    compared_rows : int or None
+        If too many pairs are similar by other shingles, the rows that were compared with the
+        sample, which are fewer than by the others of these. None in other cases.
 
     See Also
     --------
@@ -96,6 +99,7 @@ class Alternative:
     promised: float
     candidates: float
     key_bytes: int
+    compared_rows: int | None = None
 
 
 @dataclass(frozen=True)
@@ -304,6 +308,8 @@ class CheckResult(CheckedRows):
             f"{other.bands} x {other.rows_per_band}; {other.candidates:.2f} candidates a row; "
             f"{memory}"
         )
+        if other.compared_rows is not None:
+            cost += f"; the sample was compared with {other.compared_rows:,} rows only"
         if other.recall is None or isnan(other.recall.value):
             return name, "", f"{pairs}; {range_of(other.pairs) or 'exact'}; {cost}"
         return (

@@ -25,10 +25,11 @@ from lshfast.quality.estimates import Measured, measured, rows_with_pairs
 from lshfast.quality.excerpts import Chosen, examples_of
 from lshfast.quality.intervals import Estimate, share_of, total_of, variance_of
 from lshfast.quality.near_pairs import Near, SampleJoin, Tally, finder
+from lshfast.quality.other_shingles import OTHER_ROWS, OtherJoin, other_joins
 from lshfast.quality.result import Alternative, Example, SimilarityBin
 from lshfast.quality.sampling import RowSample, degrees, draw
 from lshfast.quality.valley import valley
-from lshfast.shingling import Shingles, Unit, check_shingles
+from lshfast.shingling import Shingles
 
 # Near pairs are those down to this far below the threshold, and in bins of this width.
 BELOW = 0.3
@@ -37,15 +38,6 @@ WIDTH = 0.025
 # Other recalls, and other thresholds relative to that of the plan.
 RECALLS = (0.8, 0.9, 0.95, 0.99, 0.999)
 SHIFTS = (-0.2, -0.1, 0.0, 0.1)
-
-# Other shingles, and about how many rows are compared with the sample by these.
-SHINGLES: tuple[tuple[Unit, int], ...] = (
-    ("word", 1),
-    ("word", 3),
-    ("word", 5),
-    ("char", 9),
-)
-OTHER_ROWS = 5000
 
 # Sets smaller than this have few different similarities, so gaps between them mean nothing.
 LEAST_SIZE = 40
@@ -128,16 +120,6 @@ class _Choice(NamedTuple):
     bands: Bands
 
 
-@dataclass
-class _Others:
-    """What is needed to count the pairs of other shingles."""
-
-    shingles: Shingles
-    rows: KeyedRows
-    join: SampleJoin
-    tally: Tally
-
-
 def check_rows(
     batches: Iterable[Texts | Column],
     plan: Plan,
@@ -217,10 +199,10 @@ class _Check:
         with self._clock.stage("compare"):
             edges = edges_of(plan.threshold)
             tally = Tally(sample, edges, self._plans)
-            other_joins = self._others()
+            joins = self._others()
             excerpts = Chosen(self._options.examples, plan.threshold, sample, self._rng)
             if len(sample.rows):
-                for pairs in self._near(float(edges[0]), other_joins, progress):
+                for pairs in self._near(float(edges[0]), joins, progress):
                     tally.add(pairs)
                     excerpts.add(pairs)
             far = self._far(float(edges[0]))
@@ -255,14 +237,14 @@ class _Check:
             "suggested_threshold": self._valley(tally),
             "alternatives": (
                 *self._alternatives(tally, far),
-                *self._of_other_shingles(other_joins),
+                *self._of_other_shingles(joins),
             ),
             "examples": self._examples(excerpts),
             "advice": advice_for(self._sketches.rows.column, plan),
         }
 
     def _near(
-        self, least: float, other_joins: Sequence[_Others], progress: Progress | None
+        self, least: float, joins: Sequence[OtherJoin], progress: Progress | None
     ) -> Iterator[Near]:
         """Yield the pairs of the sample with all rows by pieces; add those of other shingles."""
         sketches = self._sketches
@@ -270,8 +252,6 @@ class _Check:
         sample = self._sample
         join = SampleJoin(sketches.rows, sample.rows, least, plan.threads)
         find = finder(sketches.signatures, self._plans)
-        is_sampled = np.zeros(len(sketches), np.bool_)
-        is_sampled[self._among.rows] = True
 
         def work(rows: Int64Array) -> tuple[int, Near, list[Near]]:
             column = _held(sketches.rows.column.take(rows))
@@ -279,46 +259,29 @@ class _Check:
                 rows, column.tokens(sketches.rows.key.tokens)
             )
             pairs = Near(place, row, similarity, find(sample.rows[place], row))
-            sampled_rows = np.flatnonzero(is_sampled[rows]) if other_joins else rows[:0]
-            by_others = []
-            for other in other_joins:
-                by_others.append(
-                    _near_by(other, column.take(sampled_rows), rows[sampled_rows])
-                )
+            by_others = [other.near(column, rows) for other in joins]
             return len(rows), pairs, by_others
 
         rows_done = 0
         for count, pairs, by_others in sketches.rows.in_pieces(
             work, self._members, plan.threads
         ):
-            for other, other_pairs in zip(other_joins, by_others, strict=True):
+            for other, other_pairs in zip(joins, by_others, strict=True):
                 other.tally.add(other_pairs)
             yield pairs
             rows_done += count
             if progress:
                 progress("verify", rows_done, len(self._members))
 
-    def _others(self) -> list[_Others]:
+    def _others(self) -> list[OtherJoin]:
         """Prepare the joins by other shingles; none for sets, and for rows without pairs."""
         plan = self._plan
         rows = self._sketches.rows
         has_pairs = len(self._uniform) >= 2 and len(self._sample.rows)
         if not isinstance(rows.column, ShingledTexts) or not has_pairs:
             return []
-        joins = []
-        edges = np.array([plan.threshold, np.nextafter(1, 2)], np.float64)
-        for unit, size in SHINGLES:
-            shingles = check_shingles(unit, size)
-            if shingles[:2] != plan.shingles[:2]:
-                rows_of_shingles = KeyedRows(
-                    ShingledTexts(rows.column.texts, shingles), rows.key
-                )
-                join = SampleJoin(
-                    rows_of_shingles, self._sample.rows, plan.threshold, plan.threads
-                )
-                tally = Tally(self._sample, edges, [plan.bands], self._among)
-                joins.append(_Others(shingles, rows_of_shingles, join, tally))
-        return joins
+        rng = np.random.default_rng([plan.hasher.seed, len(self._sketches), 2])
+        return other_joins(rows, plan, self._sample, self._among, rng)
 
     def _far(self, limit: float) -> list[Far]:
         """Estimate the candidates of each plan below the limit of near pairs."""
@@ -448,6 +411,7 @@ class _Check:
         estimates: Measured,
         recall: Estimate | None,
         candidates: float,
+        compared_rows: int | None = None,
     ) -> Alternative:
         return Alternative(
             name,
@@ -461,20 +425,19 @@ class _Check:
             estimates.promised,
             candidates,
             8 * bands.bands * self._numbers.read,
+            compared_rows,
         )
 
-    def _of_other_shingles(
-        self, other_joins: Sequence[_Others]
-    ) -> Iterator[Alternative]:
+    def _of_other_shingles(self, joins: Sequence[OtherJoin]) -> Iterator[Alternative]:
         plan = self._plan
         sample = self._sample
-        among = self._among
         rng = self._rng
-        unit = sample.unit if among.complete else 2 * sample.unit * among.unit
-        for other in other_joins:
+        for other in joins:
             weights = other.tally.weights[:, 0]
             by_row = other.tally.by_row
             assert by_row is not None
+            among = other.among
+            unit = sample.unit if among.complete else 2 * sample.unit * among.unit
             total = float(weights.sum())
             expected = other.tally.promised(slice(None))
             variance = variance_of(weights, sample.rates[sample.rows])
@@ -492,6 +455,7 @@ class _Check:
                 Measured(pairs, pairs, expected / total if total else nan),
                 None,
                 (expected + far.pairs) / self._numbers.different,
+                len(among.rows) if other.is_reduced else None,
             )
 
     def _examples(self, excerpts: Chosen) -> tuple[Example, ...]:
@@ -544,11 +508,3 @@ def _sketched(rows: KeyedRows, row_numbers: Int64Array, plan: Plan) -> UInt64Arr
         )
 
     return np.concatenate(list(rows.in_pieces(work, row_numbers, plan.threads)))
-
-
-def _near_by(other: _Others, column: Column, rows: Int64Array) -> Near:
-    """Return the pairs of the sample with some rows, by other shingles."""
-    assert isinstance(column, ShingledTexts)
-    tokens = replace(column, shingles=other.shingles).tokens(other.rows.key.tokens)
-    place, row, similarity = other.join.near(rows, tokens)
-    return Near(place, row, similarity, np.zeros((len(row), 1), np.bool_))
