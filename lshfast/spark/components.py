@@ -57,6 +57,25 @@ def components_of_buckets(texts: DataFrame, bands: int) -> Components:
     )
 
 
+def components_of_records(
+    session: SparkSession, keys: Int64Array, nodes: Int64Array
+) -> Components:
+    """Return the components of nodes that have a key in common."""
+    order = np.argsort(keys, kind="stable")
+    is_next = keys[order[1:]] == keys[order[:-1]]
+    left = nodes[order[:-1][is_next]]
+    right = nodes[order[1:][is_next]]
+    return components_of_links(session, left, right)
+
+
+def components_of_links(
+    session: SparkSession, left: Int64Array, right: Int64Array
+) -> Components:
+    """Return the components of links between nodes, which are on the driver."""
+    nodes, labels = components_of_ends(left, right)
+    return _from_driver(session, nodes, labels)
+
+
 def components_of_edges(edges: DataFrame, driver_records: int) -> Components:
     """Return the components of edges (u, v); of more than `driver_records`, on the cluster.
 
@@ -84,10 +103,8 @@ def _persisted(frame: DataFrame) -> Iterator[DataFrame]:
 def components_on_driver(edges: DataFrame) -> Components:
     """Collect edges, and find their components."""
     table: Any = edges.toArrow()
-    nodes, labels = components_of_ends(
-        *(table.column(name).to_numpy() for name in ("u", "v"))
-    )
-    return _from_driver(edges.sparkSession, nodes, labels)
+    left, right = (table.column(name).to_numpy() for name in ("u", "v"))
+    return components_of_links(edges.sparkSession, left, right)
 
 
 def _from_driver(

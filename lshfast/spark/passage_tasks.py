@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lshfast._common.extras import optional
+from lshfast._common.rows import int64_range
 from lshfast._common.types import Int64Array
 from lshfast._engine.clock import Clock
 from lshfast.kernels.text import HashKey, Texts
@@ -22,8 +23,9 @@ from lshfast.spark.tasks import (
     Batch,
     SetTask,
     Table,
+    binary_lists,
+    lists_of_binary,
     naming_text,
-    signed,
 )
 from lshfast.spark.workers import NULL_ID, WorkerTask, prepared_once
 
@@ -88,45 +90,86 @@ class AgainstTask(WorkerTask):
 
 @dataclass(frozen=True)
 class SampleTask(WorkerTask):
-    """Make a record for each different sample of each text.
+    """Sample texts.
 
-    Input: id, text, node. Output: key, node. Texts that share a passage have a key in common. A
-    text that has a sample twice has a key in common with a node that is no text.
+    Input: id, text, node. Output: id, node, and
+
+    - keys: the different samples of the text, 8 bytes each; texts that share a passage have one in
+      common;
+    - repeats: whether the text has a sample twice.
     """
 
     plan: PassagePlan
     numbers: tuple[int, int, int, int]
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        pa = optional("pyarrow", "spark")
         sampler = make_sampler(self.plan, HashKey(*self.numbers))
         for batch in batches:
-            nodes = batch.column("node").to_numpy()
+            at = 0
             with naming_text(batch.column("id")):
                 for samples in sample_pieces(
                     [Texts(batch.column("text"))], sampler, _samples_alone, 1
                 ):
-                    yield _records(samples, nodes[: len(samples.counts)])
-                    nodes = nodes[len(samples.counts) :]
+                    part = batch.slice(at, len(samples.counts))
+                    at += part.num_rows
+                    columns = {name: part.column(name) for name in ("id", "node")}
+                    columns |= _sample_columns(samples)
+                    yield pa.RecordBatch.from_pydict(columns)
 
 
 def _samples_alone(_: Texts, samples: Samples) -> Samples:
     return samples
 
 
-def _records(samples: Samples, nodes: Int64Array) -> Batch:
-    """Return the different samples of each row with its node, and those of rows with equal ones."""
+def _sample_columns(samples: Samples) -> dict[str, Any]:
+    """Return the different samples of each row, and whether it has one twice."""
     pa = optional("pyarrow", "spark")
-    node = np.repeat(nodes, samples.per_row)
-    hashes = signed(samples.hashes)
-    order = np.lexsort((hashes, node))
-    node = node[order]
-    hashes = hashes[order]
-    again = np.zeros(len(node), np.bool_)
-    again[1:] = (node[1:] == node[:-1]) & (hashes[1:] == hashes[:-1])
-    repeating = np.unique(node[again])
-    key = np.concatenate([hashes[~again], repeating ^ _TWICE, repeating ^ _TWICE])
-    node = np.concatenate([node[~again], repeating, ~repeating])
-    return pa.RecordBatch.from_pydict({"key": pa.array(key), "node": pa.array(node)})
+    n = len(samples.counts)
+    row = np.repeat(int64_range(n), samples.per_row)
+    order = np.lexsort((samples.hashes, row))
+    row = row[order]
+    hashes = samples.hashes[order]
+    again = np.zeros(len(row), np.bool_)
+    again[1:] = (row[1:] == row[:-1]) & (hashes[1:] == hashes[:-1])
+    counts = np.bincount(row[~again], minlength=n)
+    repeats = np.bincount(row[again], minlength=n) > 0
+    return {
+        "keys": binary_lists(hashes[~again], counts),
+        "repeats": pa.array(repeats),
+    }
+
+
+def sample_records(batch: Batch) -> tuple[Int64Array, Int64Array]:
+    """Return the keys of sampled rows, and the node of each; see `SampleTask`.
+
+    A row with a sample twice has a key in common with a node that is no row, so it is in a
+    component of two or more even if it shares no passage with another row.
+    """
+    keys, counts = lists_of_binary(batch.column("keys"), np.int64)
+    nodes = batch.column("node").to_numpy()
+    is_repeating = batch.column("repeats").to_numpy(zero_copy_only=False)
+    repeating = nodes[is_repeating]
+    return (
+        np.concatenate([keys, repeating ^ _TWICE, repeating ^ _TWICE]),
+        np.concatenate([np.repeat(nodes, counts), repeating, ~repeating]),
+    )
+
+
+@dataclass(frozen=True)
+class SampleRecordTask(WorkerTask):
+    """Make one record for each different sample of each row.
+
+    Input: node, keys, repeats. Output: key, node, as of `sample_records`.
+    """
+
+    def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        pa = optional("pyarrow", "spark")
+        for batch in batches:
+            key, node = sample_records(batch)
+            yield pa.RecordBatch.from_pydict(
+                {"key": pa.array(key), "node": pa.array(node)}
+            )
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from lshfast._common.extras import optional
+from lshfast._common.rows import int64_range
+from lshfast._common.threads import thread_count
 from lshfast._common.types import AnyArray, Int64Array, UInt64Array
 from lshfast._engine.account.findings import Findings
 from lshfast._engine.clock import Clock
@@ -251,17 +253,44 @@ class NearCodesTask(WorkerTask):
 
     def _near(self, records: _Records) -> tuple[Int64Array, Int64Array]:
         """Return pairs of records that connect the near ones of each bucket."""
-        order = np.arange(len(records), dtype=np.int64)
         codes = np.ascontiguousarray(records.codes)
         # One key of the join stands for no bucket, so the buckets are numbered.
         is_next = records.keys[1:] != records.keys[:-1]
         numbers = np.append(0, np.cumsum(is_next, dtype=np.int64)).astype(np.uint64)
-        buckets = PointBuckets(
-            Bands(1, 1), 1.0, lambda _, rows: numbers[rows], codes, self.most
-        )
-        join = BucketJoin(HeldPoints(codes, SCREEN), order, self.most, buckets, 1)
-        pairs = join.rows_of(join.forest())
-        return pairs["i"], pairs["j"]
+        return _near_rows(numbers[:, None], codes, self.most, 1)
+
+
+def near_nodes(table: Table, plan: BucketPlan) -> tuple[Int64Array, Int64Array]:
+    """Return pairs of nodes that connect those with a bucket in common and near codes.
+
+    The table has node, keys and codes of all rows, as of `KeyTask`.
+    """
+    nodes = table.column("node").to_numpy()
+    filled = [batch for batch in table.to_batches() if batch.num_rows]
+
+    def words(name: str) -> UInt64Array:
+        parts = [array_of_binary(batch.column(name), np.uint64) for batch in filled]
+        return np.concatenate(parts or [np.empty((0, 1), np.uint64)])
+
+    left, right = _near_rows(words("keys"), words("codes"), plan.most, None)
+    return nodes[left], nodes[right]
+
+
+def _near_rows(
+    keys: UInt64Array, codes: UInt64Array, most: int, threads: int | None
+) -> tuple[Int64Array, Int64Array]:
+    """Return pairs of rows that connect those with a key in common and near codes.
+
+    `keys` are (n, bands), and `codes` (n, words).
+    """
+    buckets = PointBuckets(
+        Bands(keys.shape[1], 1), 1.0, lambda band, rows: keys[rows, band], codes, most
+    )
+    rows = int64_range(len(codes))
+    points = HeldPoints(codes, SCREEN)
+    join = BucketJoin(points, rows, most, buckets, thread_count(threads))
+    pairs = join.rows_of(join.forest())
+    return pairs["i"], pairs["j"]
 
 
 @dataclass(frozen=True)

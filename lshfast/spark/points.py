@@ -11,7 +11,7 @@ They are those of `Run`, and these differ:
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,11 @@ from lshfast._items.buckets import BucketPlan, plan_buckets, sampled_places
 from lshfast._items.items import METRICS
 from lshfast._items.measures import PointPlan
 from lshfast.index.neighbors.points import PointFormat
-from lshfast.spark.components import components_of_edges
+from lshfast.spark.components import (
+    Components,
+    components_of_edges,
+    components_of_links,
+)
 from lshfast.spark.point_tasks import (
     KeyTask,
     MarkTask,
@@ -29,6 +33,7 @@ from lshfast.spark.point_tasks import (
     PointGroupTask,
     PointPairTask,
     SampledPairsTask,
+    near_nodes,
 )
 from lshfast.spark.run import Run, TextSets
 from lshfast.spark.tasks import RecordTask
@@ -99,23 +104,34 @@ class VectorRun(Run):
         schema = f"id {self.source.type_of('id')}, node long, keys binary, codes binary"
         # Copies are left out after the vectors, which are not shuffled for it.
         copies = sketched.where("id != first").select("id")
-        records = (
+        keyed = (
             self.source.frame.select("id", "text")
             .mapInArrow(task, schema)
             .join(copies, "id", "left_anti")
             .select("node", "keys", "codes")
-            .mapInArrow(RecordTask(), "key long, node long, codes binary")
-            .repartition("key")
-            .sortWithinPartitions("key")
         )
-        edges = records.mapInArrow(NearCodesTask(buckets.most), "u long, v long")
-        components = components_of_edges(edges, self.limits.driver_records)
+        components = self._components(keyed, buckets, texts)
         labels = components.labels
         sets = different.join(labels, "node").select("id", "label")
         if components.nodes is not None:
             return TextSets(sets, components.nodes)
         sets = self._persisted(sets)
         return TextSets(sets, sets.count())
+
+    def _components(
+        self, keyed: DataFrame, buckets: BucketPlan, texts: int
+    ) -> Components:
+        """Return the components of rows that share a bucket and have near codes."""
+        if texts * buckets.bands.bands <= self.limits.driver_records:
+            table: Any = keyed.toArrow()
+            return components_of_links(self._session, *near_nodes(table, buckets))
+        records = (
+            keyed.mapInArrow(RecordTask(), "key long, node long, codes binary")
+            .repartition("key")
+            .sortWithinPartitions("key")
+        )
+        edges = records.mapInArrow(NearCodesTask(buckets.most), "u long, v long")
+        return components_of_edges(edges, self.limits.driver_records)
 
     def _sampled_distances(self, different: DataFrame, n: int) -> Float64Array:
         """Return the distances of the random pairs from which one machine chooses the buckets."""

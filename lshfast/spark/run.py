@@ -60,10 +60,10 @@ class Limits:
     Attributes
     ----------
     driver_records : int
-        Up to so many bucket keys, of 8 bytes, are collected to the driver, which finds the
-        components of rows that share buckets. More keys are sorted on the cluster; then up to so
-        many edges between rows, of 16 bytes, are collected. More edges are contracted on the
-        cluster.
+        Up to so many bucket keys, or samples of passages, of 8 bytes, are collected to the driver,
+        which finds the components of rows that share buckets. More keys are sorted on the cluster;
+        then up to so many edges between rows, of 16 bytes, are collected. More edges are contracted
+        on the cluster.
     set_rows : int
         A component of more texts is divided by comparing their signatures.
     broadcast_rows : int

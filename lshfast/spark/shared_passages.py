@@ -6,6 +6,8 @@ import secrets
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from lshfast._common.extras import optional
 from lshfast._common.run_key import draw_hash_numbers
 from lshfast._engine.clock import Clock
@@ -13,13 +15,19 @@ from lshfast.kernels.text import TextError, Texts
 from lshfast.passages.plan import PassagePlan, PassageUnit, make_passage_plan
 from lshfast.passages.run import hold_texts
 from lshfast.spark.api import kind_of_column, source_of
-from lshfast.spark.components import components_of_edges
+from lshfast.spark.components import (
+    Components,
+    components_of_edges,
+    components_of_records,
+)
 from lshfast.spark.ids import check_ids
 from lshfast.spark.passage_tasks import (
     AgainstTask,
     PassageTask,
+    SampleRecordTask,
     SampleTask,
     passages_schema,
+    sample_records,
 )
 from lshfast.spark.row_filter import join_by_id
 from lshfast.spark.run import FrameRows, Limits
@@ -49,8 +57,8 @@ def passages(
     Parameters
     ----------
     df : DataFrame
-        Spark reads it once with `against`, and four times without, of which twice the ids only. So
-        its rows must be the same each time.
+        Spark reads it once with `against`, and twice without. So its rows must be the same each
+        time.
     text : str, default "text"
         Name of the column of texts, of type string or binary (UTF-8). A null is a text without
         passages.
@@ -102,11 +110,12 @@ def passages(
 
     Notes
     -----
-    Without `against`, 16 bytes are shuffled for each sample, of which a text has about
-    2 / (length - size + 2) a word, where size is the lesser of length / 2 and 16. Rows that share a
-    sample are connected, and the texts of a connected component are sent to one task, which needs
-    the memory of `lshfast.passages.find` for them. So remove near-duplicates first, and choose
-    `length` so that boilerplate does not connect most rows.
+    Without `against`, each text has about 2 / (length - size + 2) samples a word, where size is the
+    lesser of length / 2 and 16. Up to ``limits.driver_records`` samples, of 8 bytes, are collected
+    to the driver; of more, 16 bytes are shuffled. Rows that share a sample are connected, and the
+    texts of a connected component are sent to one task, which needs the memory of
+    `lshfast.passages.find` for them. So remove near-duplicates first, and choose `length` so that
+    boilerplate does not connect most rows.
 
     References
     ----------
@@ -220,25 +229,21 @@ def _passages_within(source: FrameRows, plan: PassagePlan, limits: Limits) -> Da
     """Return the passages that rows share with each other, persisted."""
     from pyspark.sql import functions as F
 
-    check_ids(source.frame)
     # With a secret seed, nobody can write ids that have one node.
     seed = F.lit(secrets.randbits(63))
     rows = source.frame.withColumn("node", F.xxhash64(seed, "id"))
-    records = (
-        rows.mapInArrow(SampleTask(plan, draw_hash_numbers()), "key long, node long")
-        .repartition("key")
-        .sortWithinPartitions("key")
-    )
-    edges = records.mapInArrow(ChainTask(), "u long, v long")
-    components = components_of_edges(edges, limits.driver_records)
-    sets = (
-        rows.select("id", "node").join(components.labels, "node").select("id", "label")
-    )
+    kind = source.type_of("id")
+    schema = f"id {kind}, node long, keys binary, repeats boolean"
     with ExitStack() as held_frames:
-        sets = sets.persist()
+        sampled = rows.mapInArrow(SampleTask(plan, draw_hash_numbers()), schema)
+        sampled = sampled.persist()
+        held_frames.callback(sampled.unpersist)
+        check_ids(sampled)
+        components = _components(sampled, limits)
+        sets = sampled.select("id", "node").join(components.labels, "node")
+        sets = sets.select("id", "label").persist()
         held_frames.callback(sets.unpersist)
         texts = join_by_id(source.frame, sets, sets.count(), limits.joins, "inner")
-        kind = source.type_of("id")
         result = (
             texts.repartition("label")
             .sortWithinPartitions("label", "id")
@@ -246,3 +251,24 @@ def _passages_within(source: FrameRows, plan: PassagePlan, limits: Limits) -> Da
             .persist()
         )
         return _computed(result)
+
+
+def _components(sampled: DataFrame, limits: Limits) -> Components:
+    """Return the components of rows that share a sample, or that have one twice."""
+    from pyspark.sql import functions as F
+
+    rows = sampled.select("node", "keys", "repeats")
+    key_bytes = rows.agg(F.sum(F.octet_length("keys"))).collect()[0][0] or 0
+    if key_bytes // 8 > limits.driver_records:
+        records = (
+            rows.mapInArrow(SampleRecordTask(), "key long, node long")
+            .repartition("key")
+            .sortWithinPartitions("key")
+        )
+        edges = records.mapInArrow(ChainTask(), "u long, v long")
+        return components_of_edges(edges, limits.driver_records)
+    collected: Any = rows.toArrow()
+    records_of_batches = [sample_records(batch) for batch in collected.to_batches()]
+    no_records = (np.empty(0, np.int64), np.empty(0, np.int64))
+    keys, nodes = map(np.concatenate, zip(no_records, *records_of_batches, strict=True))
+    return components_of_records(sampled.sparkSession, keys, nodes)

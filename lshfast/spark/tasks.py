@@ -189,6 +189,29 @@ def array_of_binary(column: Any, kind: npt.DTypeLike) -> npt.NDArray[Any]:
     ][: len(column)]
 
 
+def binary_lists(values: npt.NDArray[Any], counts: npt.NDArray[Any]) -> Any:
+    """Return the bytes of consecutive values as an Arrow column, so many values a row."""
+    pa = optional("pyarrow", "spark")
+    offsets = np.zeros(len(counts) + 1, np.int32)
+    np.cumsum(counts * values.itemsize, out=offsets[1:])
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(values))]
+    return pa.Array.from_buffers(pa.binary(), len(counts), buffers)
+
+
+def lists_of_binary(
+    column: Any, kind: npt.DTypeLike
+) -> tuple[npt.NDArray[Any], Int64Array]:
+    """Return the values in an Arrow column of `binary_lists`, and how many each row has."""
+    ends = np.frombuffer(column.buffers()[1], np.int32)[
+        column.offset : column.offset + len(column) + 1
+    ]
+    values = np.frombuffer(column.buffers()[2] or b"", kind)
+    places = ends.astype(np.int64) // values.itemsize
+    if not len(column):
+        return values[:0], places[:0]
+    return values[places[0] : places[-1]], np.diff(places)
+
+
 @dataclass(frozen=True)
 class RecordTask(WorkerTask):
     """Make one record for each band of each row.
@@ -215,8 +238,12 @@ def edges_of(first_nodes: npt.NDArray[Any], second_nodes: npt.NDArray[Any]) -> B
     pa = optional("pyarrow", "spark")
     low = np.minimum(first_nodes, second_nodes)
     high = np.maximum(first_nodes, second_nodes)
-    edges = np.unique(np.stack([high, low])[:, low != high], axis=1)
-    return pa.RecordBatch.from_pydict({"u": edges[0], "v": edges[1]})
+    order = np.lexsort((low, high))
+    low = low[order]
+    high = high[order]
+    is_kept = low != high
+    is_kept[1:] &= (low[1:] != low[:-1]) | (high[1:] != high[:-1])
+    return pa.RecordBatch.from_pydict({"u": high[is_kept], "v": low[is_kept]})
 
 
 @dataclass(frozen=True)
