@@ -24,8 +24,8 @@ from tests.site.pages import run  # noqa: E402
 
 WIDTH = 1200
 
-# What is shown: the page whose commands write a file, the file, and parts of it. A part begins at a heading (None: at the
-# top) and has a height, or it is the first element of a class.
+# What is shown: the page whose commands write a file, the file, and parts of it. A part begins at a heading (None: at
+# the top) and has a height, or it is the first element of a class.
 SHOWN = {
     "difference": ("training-data", "report.html", [(".example", 0)]),
     "training-data": ("training-data", "report.html", [(None, 800)]),

@@ -16,7 +16,8 @@ import numpy as np
 from lshfast._common.run_key import draw_fingerprint_key, draw_hash_numbers
 from lshfast._common.types import Int64Array
 from lshfast._engine.plan import Plan
-from lshfast.quality.run import OTHER_ROWS, DrawnRows, RowNumbers, edges_of
+from lshfast.quality.other_shingles import OTHER_ROWS
+from lshfast.quality.run import DrawnRows, RowNumbers, edges_of
 from lshfast.spark.check_tasks import NearLimits, NearTask, PrintTask
 from lshfast.spark.tasks import Table
 
