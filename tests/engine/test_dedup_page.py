@@ -195,3 +195,16 @@ def test_the_page_of_many_sources_begins_with_those_that_lose_most(tmp_path):
     assert losses == sorted(losses, reverse=True)
     assert len(losses) == 12
     assert "<summary>4 more</summary>" in page
+
+
+def test_the_sentences_say_whether_earlier_rows_were_compared_exactly():
+    earlier = {"old": TEXTS[0]}
+    index = lshfast.LSHIndex(shingles="word:2", threshold=0.7)
+    options = {"threshold": 0.7, "size": 2}
+    lshfast.dedup(earlier.values(), keys=[*earlier], against=index, add=True, **options)
+    of_index = lshfast.dedup(TEXTS, against=index, **options)._repr_html_()
+    of_texts = lshfast.dedup(TEXTS, against=earlier, **options)._repr_html_()
+    assert "rows that are similar to earlier ones" in of_index
+    assert "the similarity to an earlier row is an estimate" in of_index
+    assert "rows that are similar to earlier ones" in of_texts
+    assert "estimate" not in of_texts.partition("</p>")[0]

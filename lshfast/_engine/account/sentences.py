@@ -89,10 +89,8 @@ def _removed_parts(summary: Summary) -> Iterator[str]:
     if similar:
         yield counted(similar, "near-duplicate")
     if summary.earlier:
-        entries = "rows that are similar to earlier entries"
-        yield counted(
-            summary.earlier, "row that is similar to an earlier entry", entries
-        )
+        entries = "rows that are similar to earlier ones"
+        yield counted(summary.earlier, "row that is similar to an earlier one", entries)
 
 
 def _promise(summary: Summary, plan: AnyPlan) -> str:
@@ -111,8 +109,8 @@ def _promise(summary: Summary, plan: AnyPlan) -> str:
     each = "By an estimate, each" if estimated else "Each"
     promise = f"{each} has a similarity of at least {bound} to {kept}"
     of_entries = summary.earlier and summary.measure in get_args(PairMeasure)
-    if of_entries and not estimated:
-        promise += "; that to an earlier entry is an estimate"
+    if of_entries and not estimated and summary.earlier_verify != "exact":
+        promise += "; the similarity to an earlier row is an estimate"
     return f"{promise}."
 
 
