@@ -42,7 +42,8 @@ def noted(
     -------
     dict
         - similarities: as in `Evidence`;
-        - group_sizes: [size, groups of this size], ascending;
+        - group_sizes: [size, groups of this size], ascending; rows that were removed for an entry
+          of an index are in none;
         - least, whole_range: [row, kept row, similarity] of rows for examples; the kept row is -1
           for an entry of an index;
         - entries: [row, key of the entry] of these examples;
@@ -75,10 +76,11 @@ def noted(
     is_entry = keepers < 0
     first = np.where(is_entry, first_removed, np.minimum(keepers, first_removed))
     sizes = removed + ~is_entry
+    counted_sizes = sizes[(sizes > 1) & ~is_entry]
     largest = np.lexsort((first, -sizes))[:LARGE_GROUPS]
     notes = {
         "similarities": counts_of(similarity).tolist(),
-        "group_sizes": sorted(Counter(sizes[sizes > 1].tolist()).items()),
+        "group_sizes": sorted(Counter(counted_sizes.tolist()).items()),
         "least": pairs(least),
         "whole_range": pairs(whole_range),
         "largest": [

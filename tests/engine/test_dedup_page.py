@@ -208,3 +208,11 @@ def test_the_sentences_say_whether_earlier_rows_were_compared_exactly():
     assert "the similarity to an earlier row is an estimate" in of_index
     assert "rows that are similar to earlier ones" in of_texts
     assert "estimate" not in of_texts.partition("</p>")[0]
+
+
+def test_the_groups_of_a_page_are_those_of_the_account():
+    result = lshfast.dedup(TEXTS, against=TEXTS[2:5], threshold=0.7, size=2)
+    assert result.summary.earlier > 1
+    evidence = evidence_of(result, None)
+    assert sum(evidence.group_sizes.values()) == result.summary.groups
+    assert max(evidence.group_sizes, default=1) == result.summary.largest_group

@@ -97,7 +97,8 @@ class Evidence:
         Removed rows by similarity to the row kept instead, in COLUMNS equal parts of [0, 1), and at
         1.
     group_sizes : dict of int to int
-        How many groups of two or more rows there are of each size.
+        How many groups of two or more rows there are of each size, without rows that were removed
+        for an earlier one.
     examples : dict of str to list of ExamplePair
         By what they are examples of.
     inputs : sequence of InputRows
@@ -286,8 +287,11 @@ def _evidence(
 
 
 def group_sizes_of(result: Decided) -> dict[int, int]:
-    """Return how many groups of two or more rows there are of each size."""
-    sizes = np.bincount(result.labels, minlength=1)
+    """Return how many groups of two or more rows there are of each size.
+
+    Rows that were removed for an earlier one are in none, as in `Summary.groups`.
+    """
+    sizes = np.bincount(result.labels[result.keeper >= 0], minlength=1)
     values, counts = np.unique(sizes[sizes > 1], return_counts=True)
     return dict(zip(values.tolist(), counts.tolist(), strict=True))
 
