@@ -107,11 +107,31 @@ def copy_samples(app: Any, error: Exception | None) -> None:
         shutil.copytree(HERE / "samples", Path(app.outdir) / "samples", ignore=others, dirs_exist_ok=True)
 
 
+# Pages that have moved: the old place, and the new one.
+MOVED = {"start/overview": "start/guide"}
+
+
+def write_moved(app: Any, error: Exception | None) -> None:
+    """Lead from the old places of pages to the new ones."""
+    if error is not None:
+        return
+    for old, new in MOVED.items():
+        url = os.path.relpath(f"{new}.html", Path(old).parent)
+        page = Path(app.outdir) / f"{old}.html"
+        page.write_text(
+            '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Moved</title>'
+            f'<meta http-equiv="refresh" content="0; url={url}"><meta name="robots" content="noindex"></head>'
+            f'<body><p>This page has moved: <a href="{url}">{new}</a>.</p></body></html>\n',
+            encoding="utf-8",
+        )
+
+
 def setup(app: Any) -> None:
     """Write the generated pages before Sphinx looks for pages."""
     generated_pages.write(HERE)
     app.connect("doctree-read", link_to_file)
     app.connect("build-finished", copy_samples)
+    app.connect("build-finished", write_moved)
     app.connect("autodoc-process-docstring", plain_docstring, priority=400)  # before napoleon
 
 

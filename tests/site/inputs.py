@@ -255,10 +255,6 @@ TABLES: dict[str, Fill] = {"customers.csv": customers, "clients.csv": customers}
 INPUTS: dict[str, dict[str, Fill]] = {
     "README.md": {"crawl.jsonl.zst": texts},
     "docs/index.md": {},
-    "docs/start/overview.md": {
-        **dict.fromkeys(["crawl.jsonl.zst", "january.jsonl", "february.jsonl"], texts),
-        **dict.fromkeys(["embeddings.parquet", "queries.parquet"], vectors),
-    },
     "docs/tutorials/customers.md": dict.fromkeys(["ours.csv", "theirs.csv"], people),
     "docs/tutorials/growing-index.md": {
         **dict.fromkeys(["2025-01.jsonl", "2025-02.jsonl", "all.jsonl"], texts),
