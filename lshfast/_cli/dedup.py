@@ -15,6 +15,7 @@ MASTER = Option(
     None,
     "The Spark cluster, such as local[4]; with --engine spark.",
     metavar="URL",
+    heading="Large runs",
 )
 DEDUP_OPTIONS = (
     output_option(
@@ -27,6 +28,7 @@ DEDUP_OPTIONS = (
         "local",
         "spark: run on Spark; OUT and --removed are folders, .parquet or .jsonl.",
         Literal["local", "spark"],
+        heading="Large runs",
     ),
     MASTER,
     QUIET,
@@ -39,6 +41,7 @@ PAIRS_OPTIONS = (
         "local",
         "spark: run on Spark; OUT is a folder, .parquet or .jsonl.",
         Literal["local", "spark"],
+        heading="Large runs",
     ),
     MASTER,
     QUIET,
@@ -156,6 +159,24 @@ def _refuse_master(options: Options) -> None:
 
 
 COMMANDS = (
-    Command("dedup", dedup, DEDUP_OPTIONS),
-    Command("pairs", pairs, PAIRS_OPTIONS),
+    Command(
+        "dedup",
+        dedup,
+        DEDUP_OPTIONS,
+        examples=(
+            "lshfast dedup crawl.jsonl.zst -o kept.jsonl.zst --html report.html",
+            "lshfast dedup february.jsonl --against january.jsonl -o new.jsonl",
+            "lshfast dedup vectors.npy --threshold 0.97 -o kept.parquet --memory 4G",
+        ),
+    ),
+    Command(
+        "pairs",
+        pairs,
+        PAIRS_OPTIONS,
+        examples=(
+            "lshfast pairs crawl.jsonl -o pairs.parquet",
+            "lshfast pairs photos.csv --column hash --as code --radius 6 -o pairs.csv",
+            "lshfast pairs titles.csv --unit char --size 3 --threshold 0.6 --top 5 -o pairs.csv",
+        ),
+    ),
 )

@@ -25,7 +25,11 @@ PLAN_OPTIONS = (
     MEASURE_OF_TEXTS,
 )
 EXPLAIN_OPTIONS = (
-    file_option("removed", "The table of removed rows that the run wrote (--removed)."),
+    file_option(
+        "removed",
+        "The table of removed rows that the run wrote (--removed).",
+        group="input",
+    ),
     daily_option(
         "other",
         None,
@@ -83,4 +87,15 @@ def explain(options: Options, console: Console) -> None:
     console.show(repr(explanation))
 
 
-COMMANDS = (Command("explain", explain, EXPLAIN_OPTIONS, (KEY, INPUTS)),)
+COMMANDS = (
+    Command(
+        "explain",
+        explain,
+        EXPLAIN_OPTIONS,
+        (KEY, INPUTS),
+        examples=(
+            "lshfast explain crawl.jsonl:61 crawl.jsonl --removed removed.csv",
+            "lshfast explain 17 crawl.jsonl --removed removed.csv --with 3",
+        ),
+    ),
+)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import typer
 from typer.core import TyperCommand
@@ -18,7 +19,12 @@ from lshfast._cli.completion import columns
 from lshfast._cli.errors import Commands, one_line_errors
 from lshfast._cli.terminal import Terminal
 from lshfast._engine.options.command import Argument, Command, CommandGroup
-from lshfast._engine.options.declaration import Option, Options
+from lshfast._engine.options.declaration import (
+    HEADINGS,
+    OWN_HEADING,
+    Option,
+    Options,
+)
 from lshfast._engine.options.declared import OPTIONS
 
 HELP_ALL = "help_all"
@@ -27,27 +33,85 @@ HELP_ALL = "help_all"
 class GeneratedCommand(TyperCommand):
     """A command whose short help leaves out the options that are rarely needed."""
 
-    def __init__(self, *args: Any, **arguments: Any) -> None:
-        super().__init__(*args, **arguments)
-        self.rare: frozenset[str] = frozenset()
+    # The options by name, and the examples, of the declaration.
+    declared: ClassVar[Mapping[str, Option]]
+    examples: ClassVar[tuple[str, ...]]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        if HELP_ALL in ctx.meta or not self.rare:
-            super().format_options(ctx, formatter)
-            return
-        parameters: list[Any] = [
-            one for one in self.params if one.param_type_name == "option"
-        ]
-        states = [(one, one.hidden, one.help) for one in parameters]
-        for parameter in parameters:
-            parameter.hidden = parameter.name in self.rare
-            parameter.help = _first_clause(parameter.help or "")
+        rows: dict[str, list[HelpRow]] = {}
+        for parameter in self.get_params(ctx):
+            row = self._row_of(parameter, ctx)
+            if row is not None:
+                rows.setdefault(self._heading_of(parameter), []).append(row)
+        if len(rows.keys() - {ARGUMENTS, HELP}) < FEWEST_HEADINGS:
+            rows = _under_one_heading(rows)
+        arguments = rows.pop(ARGUMENTS, None)
+        if arguments:
+            with formatter.section(ARGUMENTS):
+                formatter.write_dl(arguments)
+        width = max(len(name) for section in rows.values() for name, _ in section)
+        for heading in HEADINGS:
+            if heading in rows:
+                with formatter.section(heading):
+                    formatter.write_dl(_as_wide(rows[heading], width))
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        if self.examples:
+            with formatter.section("Examples"):
+                for example in self.examples:
+                    formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
+        super().format_epilog(ctx, formatter)
+
+    def _heading_of(self, parameter: Any) -> str:
+        if parameter.param_type_name == "argument":
+            return ARGUMENTS
+        option = self.declared.get(parameter.name)
+        return HELP if option is None else option.section
+
+    def _row_of(self, parameter: Any, ctx: Any) -> HelpRow | None:
+        """Return the names of a parameter and its help; None if the help leaves it out."""
+        option = self.declared.get(parameter.name)
+        whole_help = parameter.help
+        if option is not None and self.has_rare and HELP_ALL not in ctx.meta:
+            if not option.daily:
+                return None
+            parameter.help = _first_clause(whole_help or "")
         try:
-            super().format_options(ctx, formatter)
+            row: HelpRow | None = parameter.get_help_record(ctx)
         finally:
-            for parameter, hidden, text in states:
-                parameter.hidden = hidden
-                parameter.help = text
+            parameter.help = whole_help
+        return row
+
+    @property
+    def has_rare(self) -> bool:
+        """Whether the short help leaves out options."""
+        return any(not option.daily for option in self.declared.values())
+
+
+# The names of an option, and its help.
+HelpRow: TypeAlias = tuple[str, str]
+
+ARGUMENTS = "Arguments"
+HELP = HEADINGS[-1]
+
+# A help with fewer headings has one for all options.
+FEWEST_HEADINGS = 3
+
+# The most columns of the names of options, as click has them.
+NAME_COLUMNS = 30
+
+
+def _under_one_heading(rows: Mapping[str, list[HelpRow]]) -> dict[str, list[HelpRow]]:
+    """Return the rows with all options under one heading."""
+    options = [row for heading in HEADINGS for row in rows.get(heading, ())]
+    sections = {ARGUMENTS: rows.get(ARGUMENTS, []), OWN_HEADING: options}
+    return {heading: section for heading, section in sections.items() if section}
+
+
+def _as_wide(rows: list[HelpRow], width: int) -> list[HelpRow]:
+    """Return rows whose second column begins where that of other sections does."""
+    (name, text), *others = rows
+    return [(name.ljust(min(width, NAME_COLUMNS)), text), *others]
 
 
 # Characters of a help that is whole in the short help: about two lines of a terminal.
@@ -147,9 +211,9 @@ def add_command(app: typer.Typer, command: Command) -> None:
         expose_value=False,
         callback=_show_all,
     )
-    rare = frozenset(option.name for option in options if not option.daily)
+    has_rare = any(not option.daily for option in options)
     several_names = [option.name for option in options if option.several]
-    if rare:
+    if has_rare:
         parameters.append(
             inspect.Parameter(
                 HELP_ALL,
@@ -178,7 +242,7 @@ def add_command(app: typer.Typer, command: Command) -> None:
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {one.name: one.annotation for one in parameters}
     required = any(one.default is one.empty for one in parameters[1:])
-    app.command(name=command.name, cls=_class_with(rare), no_args_is_help=required)(
+    app.command(name=command.name, cls=_class_of(command), no_args_is_help=required)(
         call
     )
 
@@ -186,12 +250,11 @@ def add_command(app: typer.Typer, command: Command) -> None:
 GIVEN = "COMMANDLINE"
 
 
-def _class_with(rare: frozenset[str]) -> type[GeneratedCommand]:
-    """Return a class of commands with these options left out of the short help."""
+def _class_of(command: Command) -> type[GeneratedCommand]:
+    """Return the class of a command, which has its declaration."""
 
-    class CommandWithRareOptions(GeneratedCommand):
-        def __init__(self, *args: Any, **arguments: Any) -> None:
-            super().__init__(*args, **arguments)
-            self.rare = rare
+    class DeclaredCommand(GeneratedCommand):
+        declared: ClassVar = {option.name: option for option in command.options}
+        examples = command.examples
 
-    return CommandWithRareOptions
+    return DeclaredCommand

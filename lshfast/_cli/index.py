@@ -338,10 +338,27 @@ COMMANDS = (
         "index",
         "Index rows, and look up others.",
         (
-            Command("build", build, BUILD_OPTIONS),
+            Command(
+                "build",
+                build,
+                BUILD_OPTIONS,
+                examples=(
+                    "lshfast index build january.jsonl --id-column id -o seen.lsh",
+                    "lshfast index build vectors.npy --threshold 0.9 -o near.lsh",
+                ),
+            ),
             Command("add", add, ADD_OPTIONS, (INDEX, INPUTS)),
             Command("remove", remove, REMOVE_OPTIONS, (INDEX, KEYS)),
-            Command("query", query, QUERY_OPTIONS, (INDEX, QUERY_INPUTS)),
+            Command(
+                "query",
+                query,
+                QUERY_OPTIONS,
+                (INDEX, QUERY_INPUTS),
+                examples=(
+                    "lshfast index query seen.lsh february.jsonl -o matches.csv",
+                    'lshfast index query seen.lsh --text "the cat sat on the mat" -k 5',
+                ),
+            ),
             Command("info", info, (), (INDEX,)),
             Command("verify", verify, (), (INDEX,)),
             Command("compact", compact, (QUIET,), (INDEX,)),

@@ -287,8 +287,25 @@ COMMANDS = (
         "stage",
         "Run dedup as tasks of separate processes.",
         (
-            Command("plan", plan, (*PLAN_OPTIONS, QUIET), (PLAN_INPUTS,)),
-            Command("run", run, (*RUN_OPTIONS, QUIET), (WORK,)),
+            Command(
+                "plan",
+                plan,
+                (*PLAN_OPTIONS, QUIET),
+                (PLAN_INPUTS,),
+                examples=(
+                    "lshfast stage plan crawl/ --work work -o kept/ --shards 64",
+                ),
+            ),
+            Command(
+                "run",
+                run,
+                (*RUN_OPTIONS, QUIET),
+                (WORK,),
+                examples=(
+                    "lshfast stage run work",
+                    "lshfast stage run work --executor slurm",
+                ),
+            ),
             Command("status", status, STATUS_OPTIONS, (WORK,)),
             *(
                 Command(stage, _tasks_of(stage), (TASK, QUIET), (WORK,), does)

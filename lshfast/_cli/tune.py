@@ -241,4 +241,16 @@ def _show_inputs(corpus: Corpus, plan: Plan) -> None:
         print(f"\nrecommended for texts of this length: {options}")
 
 
-COMMANDS = (Command("tune", tune, TUNE_OPTIONS, (TUNE_INPUTS,)),)
+COMMANDS = (
+    Command(
+        "tune",
+        tune,
+        TUNE_OPTIONS,
+        (TUNE_INPUTS,),
+        examples=(
+            "lshfast tune crawl.jsonl --memory 4G",
+            "lshfast tune --threshold 0.8 --rows 1000000 --plot curve.svg",
+            "lshfast tune --threshold 0.8 --like datatrove",
+        ),
+    ),
+)

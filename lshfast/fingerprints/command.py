@@ -40,7 +40,11 @@ MATCH_OPTIONS = (
         "in size.",
         bool,
     ),
-    file_option("against", "Match with the prints of this file, not with each other."),
+    file_option(
+        "against",
+        "Match with the prints of this file, not with each other.",
+        group="input",
+    ),
     daily_option(
         "squares", 3, "Squares of a function; it says yes if both prints have all.", int
     ),
@@ -96,6 +100,17 @@ COMMANDS = (
     CommandGroup(
         "fingerprints",
         "Match fingerprints, given as minutiae.",
-        (Command("match", match_prints, MATCH_OPTIONS, (MINUTIAE,)),),
+        (
+            Command(
+                "match",
+                match_prints,
+                MATCH_OPTIONS,
+                (MINUTIAE,),
+                examples=(
+                    "lshfast fingerprints match prints.csv -o pairs.csv",
+                    "lshfast fingerprints match suspects.csv --against database.csv -o pairs.csv",
+                ),
+            ),
+        ),
     ),
 )

@@ -49,6 +49,7 @@ GENOMES_OPTIONS = (
         "against",
         "Compare with these files, as INPUT, not with each other; may be repeated.",
         list[str],
+        group="input",
     ),
     file_option(
         "save_sketches", "Write the sketches of INPUT for sourmash: .sig, .sig.gz."
@@ -112,4 +113,15 @@ def match_genomes(options: Options, console: Console) -> None:
     console.finish(summary)
 
 
-COMMANDS = (Command("genomes", match_genomes, GENOMES_OPTIONS, (GENOMES,)),)
+COMMANDS = (
+    Command(
+        "genomes",
+        match_genomes,
+        GENOMES_OPTIONS,
+        (GENOMES,),
+        examples=(
+            "lshfast genomes *.fa.gz -o pairs.csv --html genomes.html",
+            "lshfast genomes unknown.fa --against references/ --ani 0.9 -o pairs.csv",
+        ),
+    ),
+)

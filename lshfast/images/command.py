@@ -64,6 +64,7 @@ IMAGES_OPTIONS = (
         "against",
         "Saved hashes: images near one of these are copies. May be repeated.",
         list[str],
+        group="input",
     ),
     *options_named("html"),
     Option(
@@ -132,4 +133,16 @@ def find_copies(options: Options, console: Console) -> None:
     console.finish(summary)
 
 
-COMMANDS = (Command("images", find_copies, IMAGES_OPTIONS, (IMAGES,)),)
+COMMANDS = (
+    Command(
+        "images",
+        find_copies,
+        IMAGES_OPTIONS,
+        (IMAGES,),
+        examples=(
+            "lshfast images photos/ -o copies.csv --html gallery.html",
+            "lshfast images photos/ -o copies.csv --orientations",
+            "lshfast images new/ -o copies.csv --against known.parquet --save-hashes all.parquet",
+        ),
+    ),
+)

@@ -26,6 +26,7 @@ PASSAGES_OPTIONS = (
         "against",
         "Other texts, as INPUT; may be repeated. Find what INPUT shares with these alone.",
         list[str],
+        group="input",
     ),
     Option(
         "stream_against",
@@ -146,4 +147,15 @@ def find_passages(options: Options, console: Console) -> None:
     console.finish(summary)
 
 
-COMMANDS = (Command("passages", find_passages, PASSAGES_OPTIONS),)
+COMMANDS = (
+    Command(
+        "passages",
+        find_passages,
+        PASSAGES_OPTIONS,
+        examples=(
+            "lshfast passages essays.jsonl --min-words 12 -o shared.csv --html shared.html",
+            "lshfast passages crawl.jsonl --against benchmark.jsonl --min-words 13 -o shared.csv",
+            "lshfast passages crawl.jsonl --remove first -o cleaned.jsonl",
+        ),
+    ),
+)

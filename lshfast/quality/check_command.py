@@ -73,4 +73,15 @@ def check(options: Options, console: Console) -> None:
     console.report(result)
 
 
-COMMANDS = (Command("check", check, CHECK_OPTIONS),)
+COMMANDS = (
+    Command(
+        "check",
+        check,
+        CHECK_OPTIONS,
+        examples=(
+            "lshfast check crawl.jsonl",
+            "lshfast check crawl.jsonl --threshold 0.7 --examples --html check.html",
+            "lshfast check embeddings.parquet --column embedding --threshold 0.95",
+        ),
+    ),
+)

@@ -390,8 +390,27 @@ COMMANDS = (
         "records",
         "Find records that describe the same thing.",
         (
-            Command("match", match, MATCH_OPTIONS, (TABLE_A, TABLE_B)),
-            Command("dedup", dedup, DEDUP_OPTIONS, (TABLE_A,)),
+            Command(
+                "match",
+                match,
+                MATCH_OPTIONS,
+                (TABLE_A, TABLE_B),
+                examples=(
+                    "lshfast records match ours.csv theirs.csv --id-column id -o links.csv",
+                    "lshfast records match ours.csv theirs.csv -o links.csv --html links.html",
+                    "lshfast records match ours.csv theirs.csv -o links.csv --merged one-list.csv",
+                ),
+            ),
+            Command(
+                "dedup",
+                dedup,
+                DEDUP_OPTIONS,
+                (TABLE_A,),
+                examples=(
+                    "lshfast records dedup customers.csv --id-column id -o links.csv",
+                    "lshfast records dedup customers.csv -o links.csv --merged customers-once.csv",
+                ),
+            ),
         ),
     ),
 )

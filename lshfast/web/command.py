@@ -94,7 +94,10 @@ CONTRACT_OPTIONS = (
     *options_named("output_format", "defuse_formulas"),
     file_option("labels", "Also write the merged nodes: node, merged_into, as OUT."),
     file_option(
-        "same", "Pairs of nodes known to be the same, as EDGES; repeatable.", list[str]
+        "same",
+        "Pairs of nodes known to be the same, as EDGES; repeatable.",
+        list[str],
+        "input",
     ),
     daily_option(
         "source_column",
@@ -185,8 +188,25 @@ COMMANDS = (
         "web",
         "Find mirror hosts, contract link graphs.",
         (
-            Command("mirrors", mirrors, MIRRORS_OPTIONS, (URLS,)),
-            Command("contract", contract, CONTRACT_OPTIONS, (EDGES,)),
+            Command(
+                "mirrors",
+                mirrors,
+                MIRRORS_OPTIONS,
+                (URLS,),
+                examples=(
+                    "lshfast web mirrors urls.txt -o mirrors.csv",
+                    "lshfast web mirrors urls.txt -o mirrors.csv --html mirrors.html",
+                ),
+            ),
+            Command(
+                "contract",
+                contract,
+                CONTRACT_OPTIONS,
+                (EDGES,),
+                examples=(
+                    "lshfast web contract edges.csv -o contracted.csv --labels merged.csv",
+                ),
+            ),
         ),
     ),
 )

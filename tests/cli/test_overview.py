@@ -135,9 +135,41 @@ def test_the_short_help_fits_a_screen_and_the_long_one_has_all_options(words):
     for word in words:
         command = command.commands[word]
     options = [one for one in command.params if one.param_type_name == "option"]
-    assert len(short.splitlines()) < 65
+    assert len(short.splitlines()) < 75
     if "--help-all" in short:
         assert all(one.opts[0] in long for one in options)
         assert len(short.splitlines()) < len(long.splitlines())
     else:
         assert all(one.opts[0] in short for one in options)
+
+
+@pytest.mark.one_case
+@pytest.mark.parametrize("words", every_command(get_command(app)), ids=" ".join)
+def test_the_examples_of_a_help_can_be_parsed(words):
+    command = get_command(app)
+    for word in words:
+        command = command.commands[word]
+    for example in command.examples:
+        arguments = shlex.split(example)
+        path = ["lshfast", *words]
+        assert arguments[: len(path)] == path
+        context = command.make_context(words[-1], arguments[len(path) :])
+        assert example in run(*words, "-h", terminal_width=100).stdout
+        context.close()
+
+
+def test_options_of_a_help_stand_under_headings():
+    for option in ("-h", "--help-all"):
+        lines = run("dedup", option).stdout.splitlines()
+        headings = [line for line in lines if line.endswith(":") and line[0] != " "]
+        assert headings[:6] == [
+            "Arguments:",
+            "Inputs:",
+            "What is similar:",
+            "Which row stays:",
+            "Outputs:",
+            "Large runs:",
+        ]
+    places = {line.split()[0]: place for place, line in enumerate(lines) if line}
+    assert places["Inputs:"] < places["--id-column"] < places["What"]
+    assert places["Advanced:"] < places["--num-perm"] < places["Help:"]

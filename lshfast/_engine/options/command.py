@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from lshfast._common.choices import PairMeasure
-from lshfast._engine.options.declaration import Option, Options
+from lshfast._engine.options.declaration import Group, Option, Options
 from lshfast._engine.options.declared import OPTIONS
 
 if TYPE_CHECKING:
@@ -101,7 +101,8 @@ Run: TypeAlias = Callable[[Options, Console], None]
 class Command:
     """A command: its name, what it runs, and what it takes; the docstring of `run` is its help.
 
-    The options are in the order of the help.
+    The options are in the order of the help, under their headings. `examples` are commands with
+    which the help ends.
     """
 
     name: str
@@ -109,6 +110,7 @@ class Command:
     options: tuple[Option, ...]
     arguments: tuple[Argument, ...] = (INPUTS,)
     help: str = ""
+    examples: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,7 @@ QUIET = Option(
     bool,
     letter="q",
     daily=True,
+    heading="Help",
 )
 
 
@@ -142,15 +145,24 @@ def daily_option(
     return Option(name, default, help, type, daily=True, **fields)
 
 
-def file_option(name: str, help: str, type: Any = str) -> Option:
+def file_option(
+    name: str, help: str, type: Any = str, group: Group = "output"
+) -> Option:
     """Return a daily option for the path of a file; of several with ``list[str]``."""
-    return daily_option(name, None, help, type, metavar="FILE")
+    return daily_option(name, None, help, type, metavar="FILE", group=group)
 
 
 def output_option(help: str, metavar: str = "OUT", *, required: bool = True) -> Option:
     """Return the option -o of a command."""
     return Option(
-        "output", None, help, letter="o", metavar=metavar, required=required, daily=True
+        "output",
+        None,
+        help,
+        group="output",
+        letter="o",
+        metavar=metavar,
+        required=required,
+        daily=True,
     )
 
 

@@ -25,6 +25,26 @@ Driver: TypeAlias = Literal["memory", "files", "cap", "stages", "spark"]
 Group: TypeAlias = Literal["input", "plan", "output", "run"]
 Verb: TypeAlias = Literal["dedup", "pairs", "check", "tune"]
 
+# The headings of the help, in their order, and those of groups. The options of a verb alone, which
+# name no group, come first.
+OWN_HEADING = "Options"
+HEADINGS = (
+    OWN_HEADING,
+    "Inputs",
+    "What is similar",
+    "Which row stays",
+    "Outputs",
+    "Large runs",
+    "Advanced",
+    "Help",
+)
+HEADING_OF_GROUP: Mapping[Group, str] = {
+    "input": "Inputs",
+    "plan": "What is similar",
+    "output": "Outputs",
+    "run": OWN_HEADING,
+}
+
 EVERY_DRIVER: tuple[Driver, ...] = get_args(Driver)
 EVERY_VERB: tuple[Verb, ...] = get_args(Verb)
 
@@ -72,6 +92,8 @@ class Option:
         Whether it must be given.
     several : bool
         Whether the command line takes it several times, for a tuple of values.
+    heading : str
+        The heading under which the help has it, of HEADINGS, if it is not that of its group.
     """
 
     name: str
@@ -93,6 +115,12 @@ class Option:
     parse: Callable[[object], Any] | None = None
     required: bool = False
     several: bool = False
+    heading: str = ""
+
+    @property
+    def section(self) -> str:
+        """The heading under which the help has it."""
+        return self.heading or HEADING_OF_GROUP[self.group]
 
     @property
     def shown(self) -> str:

@@ -140,6 +140,7 @@ OPTIONS: dict[str, Option] = {
             int,
             "input",
             drivers=OF_TASKS,
+            heading="Advanced",
         ),
         Option(
             "delimiter",
@@ -158,6 +159,7 @@ OPTIONS: dict[str, Option] = {
             "input",
             verbs=DEDUP,
             drivers=OF_TASKS,
+            heading="Advanced",
         ),
         Option(
             "kind",
@@ -251,7 +253,13 @@ OPTIONS: dict[str, Option] = {
             metavar="LANGUAGE",
         ),
         Option(
-            "num_perm", 128, "Slots per signature, 1 to 65536.", int, "plan", kinds=SETS
+            "num_perm",
+            128,
+            "Slots per signature, 1 to 65536.",
+            int,
+            "plan",
+            kinds=SETS,
+            heading="Advanced",
         ),
         Option(
             "scheme",
@@ -261,6 +269,7 @@ OPTIONS: dict[str, Option] = {
             "plan",
             verbs=MEASURING,
             kinds=SETS,
+            heading="Advanced",
         ),
         Option(
             "recall",
@@ -277,6 +286,7 @@ OPTIONS: dict[str, Option] = {
             int,
             "plan",
             kinds=SETS,
+            heading="Advanced",
         ),
         Option(
             "rows_per_band",
@@ -285,6 +295,7 @@ OPTIONS: dict[str, Option] = {
             int,
             "plan",
             kinds=SETS,
+            heading="Advanced",
         ),
         Option(
             "verify",
@@ -294,6 +305,7 @@ OPTIONS: dict[str, Option] = {
             "plan",
             verbs=LISTING,
             kinds=SETS,
+            heading="Advanced",
         ),
         Option(
             "exact",
@@ -341,6 +353,7 @@ OPTIONS: dict[str, Option] = {
             kinds=POINTS,
             drivers=OF_KINDS,
             metavar="N",
+            heading="Advanced",
         ),
         Option(
             "groups",
@@ -350,6 +363,7 @@ OPTIONS: dict[str, Option] = {
             "plan",
             verbs=DEDUP,
             daily=True,
+            heading="Which row stays",
         ),
         Option(
             "keep",
@@ -360,6 +374,7 @@ OPTIONS: dict[str, Option] = {
             verbs=DEDUP,
             daily=True,
             metavar="RULE",
+            heading="Which row stays",
         ),
         Option(
             "by",
@@ -370,6 +385,7 @@ OPTIONS: dict[str, Option] = {
             verbs=("dedup", "tune"),
             metavar="COLUMN",
             names_column=True,
+            heading="Which row stays",
         ),
         Option(
             "max_removed",
@@ -380,6 +396,7 @@ OPTIONS: dict[str, Option] = {
             "output",
             verbs=DEDUP,
             metavar="SHARE",
+            heading="Which row stays",
         ),
         Option(
             "annotate",
@@ -389,11 +406,12 @@ OPTIONS: dict[str, Option] = {
             "output",
             verbs=DEDUP,
             drivers=OF_TASKS,
+            heading="Which row stays",
         ),
         Option(
             "pairs",
             None,
-            f"Also write the similar pairs to FILE: {TABLES}.",
+            f"Also write the similar pairs to FILE; {TABLES}.",
             str,
             "output",
             verbs=DEDUP,
@@ -410,6 +428,7 @@ OPTIONS: dict[str, Option] = {
             verbs=LISTING,
             drivers=OF_PAIRS,
             metavar="N",
+            heading="Outputs",
         ),
         Option(
             "most",
@@ -420,6 +439,7 @@ OPTIONS: dict[str, Option] = {
             verbs=LISTING,
             drivers=OF_PAIRS,
             metavar="SIMILARITY",
+            heading="Outputs",
         ),
         Option(
             "removed",
@@ -436,7 +456,7 @@ OPTIONS: dict[str, Option] = {
         Option(
             "html",
             None,
-            "Also write a page that shows what was found: .html.",
+            "Also write a page of what was found: .html.",
             str,
             "output",
             verbs=MEASURING,
@@ -480,6 +500,7 @@ OPTIONS: dict[str, Option] = {
             ),
             kinds=TEXTS,
             drivers=("files",),
+            heading="Which row stays",
         ),
         Option(
             "against",
@@ -492,6 +513,7 @@ OPTIONS: dict[str, Option] = {
             daily=True,
             drivers=("memory", "files", "cap", "stages"),
             metavar="INDEX|FILE",
+            heading="Which row stays",
         ),
         Option(
             "save_index",
@@ -518,6 +540,7 @@ OPTIONS: dict[str, Option] = {
             "run",
             verbs=DEDUP,
             drivers=("files",),
+            heading="Which row stays",
         ),
         Option(
             "clusters",
@@ -566,6 +589,7 @@ OPTIONS: dict[str, Option] = {
             daily=True,
             drivers=("cap", "stages"),
             metavar="SIZE",
+            heading="Large runs",
         ),
         Option(
             "work",
@@ -576,6 +600,7 @@ OPTIONS: dict[str, Option] = {
             verbs=LISTING,
             drivers=("cap", "stages"),
             metavar="DIR",
+            heading="Large runs",
         ),
         Option(
             "resume",
@@ -587,6 +612,7 @@ OPTIONS: dict[str, Option] = {
             kinds=SETS,
             without={"stages": "`lshfast stage run WORK` goes on where it ended"},
             drivers=("cap",),
+            heading="Large runs",
         ),
         Option(
             "threads",
@@ -596,6 +622,7 @@ OPTIONS: dict[str, Option] = {
             "plan",
             daily=True,
             drivers=("memory", "files", "cap", "stages"),
+            heading="Large runs",
         ),
         Option(
             "seed",
@@ -606,6 +633,7 @@ OPTIONS: dict[str, Option] = {
             verbs=MEASURING,
             metavar="N|random",
             parse=parse_seed,
+            heading="Advanced",
         ),
         Option(
             "overwrite",
@@ -628,6 +656,7 @@ OPTIONS: dict[str, Option] = {
             daily=True,
             without={"stages": "nothing is written before the stage apply"},
             drivers=("files", "cap", "spark"),
+            heading="Outputs",
         ),
     )
 }

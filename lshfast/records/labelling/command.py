@@ -96,4 +96,14 @@ def label_pairs_of_records(options: Options, source: Inputs, console: Console) -
     return "\n".join(labelled.lines())
 
 
-COMMANDS = (Command("label", label, LABEL_OPTIONS),)
+COMMANDS = (
+    Command(
+        "label",
+        label,
+        LABEL_OPTIONS,
+        examples=(
+            "lshfast label crawl.jsonl -o labels.csv",
+            "lshfast label crawl.jsonl -o labels.csv --precision 0.95",
+        ),
+    ),
+)
