@@ -106,7 +106,7 @@ def test_options_are_those_of_dedup():
             if parameter.name != "on_error":
                 assert (parameter.help, parameter.default) == (
                     option.help,
-                    option.default,
+                    [option.default] if option.several else option.default,
                 )
     for name, parameter in inspect.signature(lshfast.check).parameters.items():
         if name not in own | {"texts", "progress"}:
