@@ -195,7 +195,7 @@ if not TYPE_CHECKING:
         {
             "banding": "Bands choose_bands",
             "_common.decimal_codes": "DecimalCodesWarning",
-            "_common.errors": "FormatError",
+            "_common.errors": "Excess FormatError TooManyRemovedError",
             "_engine.executors.local.api": "dedup_files",
             "_engine.executors.memory": "dedup pairs",
             "_engine.libraries": "LibraryDefaults library_defaults",
@@ -216,13 +216,11 @@ if not TYPE_CHECKING:
             "genomes hashing hf "
             "images index join kernels passages quality records shingling sketch spark "
             "stages textbook web",
-        },
-        # What results and errors hold; and classes of datasketch, whose home is lshfast.datasketch.
-        {
-            "_common.errors": "Excess TooManyRemovedError",
+            # What results and errors hold.
             "_engine.account.by_value": "RemovedBy",
             "_engine.account.earlier": "EarlierFigures",
             "_engine.clusters.lasting": "ClusterFigures",
+            # Their home is lshfast.datasketch.
             "datasketch": "AsyncMinHashLSH HNSW HyperLogLog HyperLogLogPlusPlus LeanMinHash "
             "MinHash MinHashLSH "
             "MinHashLSHBloom MinHashLSHEnsemble MinHashLSHForest WeightedMinHash "

@@ -9,7 +9,7 @@ from typing import Any
 
 
 def lazy_names(
-    package: str, names: Mapping[str, str], unlisted: Mapping[str, str] | None = None
+    package: str, names: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a package whose names are imported when used.
 
@@ -25,8 +25,6 @@ def lazy_names(
     names : mapping of str to str
         The names in each module of the package, separated by spaces. "." stands for the package:
         then they are modules.
-    unlisted : mapping of str to str, optional
-        Further names, which ``dir`` does not list.
 
     Returns
     -------
@@ -52,8 +50,7 @@ def lazy_names(
     ... ]:
     ...     del sys.modules[name]
     """
-    listed_modules = _modules_by_name(names)
-    module_of = listed_modules | _modules_by_name(unlisted or {})
+    module_of = _modules_by_name(names)
 
     def value_of(name: str) -> Any:
         if name not in module_of:
@@ -71,7 +68,7 @@ def lazy_names(
             name for name in present_names if not name.startswith("_")
         ]
         public = present_names.get("__all__", without_underscore)
-        return sorted({*special, *public, *listed_modules})
+        return sorted({*special, *public, *module_of})
 
     return value_of, all_names
 
