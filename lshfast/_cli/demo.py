@@ -26,6 +26,12 @@ OTHERS = {"site-packages", "dist-packages", "__pycache__"}
 # Removed files that the demo shows.
 MOST_SHOWN = 25
 
+# What to type after the demo without DATA.
+NEXT = (
+    "Now try your own file, or lshfast demo news for one:\n"
+    "lshfast dedup FILE.jsonl -o kept.jsonl --html report.html"
+)
+
 DATA = Argument(
     "data",
     "DATA",
@@ -78,6 +84,8 @@ def _deduplicate_library(options: Options, console: Console) -> None:
         print(f"... and {len(by_length) - MOST_SHOWN:,} more")
     print()
     console.finish(result.summary)
+    if not console.quiet:
+        console.note(f"\n{NEXT}\n")
 
 
 def standard_library() -> tuple[list[str], list[bytes]]:
