@@ -80,13 +80,10 @@ def _removed(
     for task in range(plan.tasks):
         with TaskFile(plan, "verify", task) as file:
             for part in file.ranges(shard):
+                of_entries = [] if plan.against is None else ["earlier"]
+                file.check_lengths(part, "rows", "similarity", *of_entries)
+                file.check_rows(part["rows"], first_row, first_row + corpus.accepted)
                 rows = part["rows"] - first_row
-                if (
-                    len(part["similarity"]) != len(rows)
-                    or (rows < 0).any()
-                    or (rows >= len(similarity)).any()
-                ):
-                    raise file.fault("it has rows of another shard")
                 keys = keys_of(file, part, len(rows), kept_type)
                 kept_keys |= dict(zip(rows.tolist(), keys, strict=True))
                 similarity[rows] = part["similarity"]

@@ -74,9 +74,7 @@ def _wanted(
         arrays = file.joined(shard)
         rows_of_shard = arrays["rows"] - first_row
         sampled = arrays["sampled"] - first_row
-        columns = ["rows", "parts", "chosen", "read", *plan.ranks]
-        if len({len(arrays[name]) for name in columns}) > 1:
-            raise file.fault("its columns have different lengths")
+        file.check_lengths(arrays, "rows", "parts", "chosen", "read", *plan.ranks)
         for numbers, end in (
             (rows_of_shard, rows),
             (sampled, rows),

@@ -87,8 +87,7 @@ def engine_of(plan: StagePlan) -> Plan:
     for shard in range(plan.shards):
         with TaskFile(plan, "recount", shard) as file:
             arrays = file.only(0)
-            if len(arrays["tokens"]) != len(arrays["counts"]):
-                raise file.fault("its columns have different lengths")
+            file.check_lengths(arrays, "tokens", "counts")
             parts.append((arrays["tokens"], arrays["counts"]))
     tokens, counts = summed(parts)
     return plan.engine.ignoring(

@@ -103,14 +103,8 @@ def rows_of_entries(
         with TaskFile(plan, "collect", shard, number, number + 1) as file:
             arrays = file.only(number)
             rows_of_shard = arrays["rows"]
-            low, high = first_row[shard : shard + 2]
-            if (rows_of_shard < low).any() or (rows_of_shard >= high).any():
-                raise file.fault("it has rows of another shard")
-            if any(
-                len(arrays[name]) != len(rows_of_shard)
-                for name in ("similarity", *plan.codes)
-            ):
-                raise file.fault("its columns have different lengths")
+            file.check_rows(rows_of_shard, *first_row[shard : shard + 2])
+            file.check_lengths(arrays, "rows", "similarity", *plan.codes)
             rows.append(rows_of_shard)
             similarity.append(arrays["similarity"])
             codes += [arrays[name] for name in plan.codes]

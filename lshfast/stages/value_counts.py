@@ -141,8 +141,7 @@ def counts_of(plan: StagePlan) -> CountsByValue | None:
     for task in range(plan.tasks):
         with TaskFile(plan, "verify", task) as file:
             arrays = file.only(plan.shards)
-            if len(arrays["codes"]) != len(arrays["counts"]):
-                raise file.fault("its columns have different lengths")
+            file.check_lengths(arrays, "codes", "counts")
             removed[_checked(file, arrays["codes"], len(names)) - OTHER] += arrays[
                 "counts"
             ]

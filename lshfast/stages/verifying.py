@@ -265,12 +265,10 @@ def _gathered(
             ):
                 for part in file.ranges(number):
                     rows_of_part = part["rows"]
-                    _check(
-                        file,
-                        part,
-                        [*plan.ranks, *plan.codes, "chosen", "lengths"],
-                        *first_row[shard : shard + 2],
-                    )
+                    columns = ["rows", "chosen", "lengths", *plan.ranks, *plan.codes]
+                    file.check_lengths(part, *columns)
+                    file.check_rows(rows_of_part, *first_row[shard : shard + 2])
+                    _check_texts(file, part)
                     for column, name in (
                         (rows, "rows"),
                         (compared_rows, "chosen"),
@@ -305,19 +303,11 @@ def _gathered(
     )
 
 
-def _check(
-    file: TaskFile, part: Arrays, columns: list[str], low: int, high: int
-) -> None:
-    """Raise FormatError if the columns of a range, one value a row, do not fit each other."""
-    rows = part["rows"]
+def _check_texts(file: TaskFile, part: Arrays) -> None:
+    """Raise FormatError if the texts of a range have other lengths than its rows say."""
     lengths = part["lengths"]
-    if (
-        any(len(part[name]) != len(rows) for name in columns)
-        or (lengths < NO_TEXT).any()
-    ):
-        raise file.fault("its columns have different lengths")
-    if (rows < low).any() or (rows >= high).any():
-        raise file.fault("it has rows of another shard")
+    if (lengths < NO_TEXT).any():
+        raise file.fault("it has negative lengths")
     if sum(length for length in lengths.tolist() if length != NO_TEXT) != len(
         part["texts"]
     ):

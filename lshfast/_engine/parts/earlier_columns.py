@@ -35,8 +35,7 @@ def earlier_of(file: TaskFile, rows: int, kind: str | None) -> Earlier:
     arrays = file.only(OF_EARLIER)
     arrays["keys"] = arrays["entries"]
     earlier_rows = arrays["earlier_rows"]
-    if len(arrays["similarity"]) != len(earlier_rows):
-        raise file.fault("its columns have different lengths")
+    file.check_lengths(arrays, "earlier_rows", "similarity")
     if (earlier_rows < 0).any() or (earlier_rows >= rows).any():
         raise file.fault("it has rows that are not there")
     keys = keys_of(file, arrays, len(earlier_rows), kind)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from lshfast._common.container import named_format
 from lshfast._common.errors import FormatError
-from lshfast._common.types import UInt64Array
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast._common.visible import printable
 from lshfast._engine.parts.stage_index import DataFile, data_file
 from lshfast._engine.parts.task_files import HEAD, TaskFolder, task_path
@@ -116,6 +116,16 @@ class TaskFile:
     def fault(self, reason: str) -> FormatError:
         """Return an error that names the file."""
         return FormatError(f"{printable(self._path)}: {reason}")
+
+    def check_lengths(self, arrays: Arrays, *names: str) -> None:
+        """Raise FormatError unless these columns of a range are equally long."""
+        if len({len(arrays[name]) for name in names}) > 1:
+            raise self.fault("its columns have different lengths")
+
+    def check_rows(self, rows: Int64Array, low: int, high: int) -> None:
+        """Raise FormatError unless all rows are those of a shard, low <= row < high."""
+        if (rows < low).any() or (rows >= high).any():
+            raise self.fault("it has rows of another shard")
 
     def _read(self, offset: int, nbytes: int) -> npt.NDArray[np.uint8]:
         data = np.empty(nbytes, np.uint8)
