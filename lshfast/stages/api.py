@@ -168,9 +168,8 @@ def plan(
         check_listing(pairs)
     # Before inputs and the index are opened, which may be at a server.
     outputs = [_path(place) for place in (output, pairs, removed, rejected)]
-    check_local_places(os.fspath(work), outputs, _path(record.against))
-    paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
-    source = Inputs.of([os.fspath(path) for path in paths], record)
+    check_local_places(os.fspath(work), outputs, _paths(record.against or []))
+    source = Inputs.of(_paths(inputs), record)
     # The signature has values where other functions have None: they are not those of the user.
     given = [name for name in OF_INDEX if record[name] != OPTIONS[name].default]
     engine = cast(Plan, plan_of_items(source, record, given))
@@ -202,6 +201,13 @@ def plan(
 
 def _path(path: FilePath | None) -> str | None:
     return None if path is None else os.fspath(path)
+
+
+def _paths(paths: FilePath | Iterable[FilePath]) -> list[str]:
+    """Return one path, or several, as strings."""
+    if isinstance(paths, (str, os.PathLike)):
+        paths = [paths]
+    return [os.fspath(path) for path in paths]
 
 
 def tasks(work: FilePath, stage: StageName) -> int:

@@ -139,7 +139,7 @@ def make_stage_plan(
 
 
 def check_local_places(
-    work: str, outputs: Iterable[str | None], against: str | None
+    work: str, outputs: Iterable[str | None], against: Iterable[str]
 ) -> None:
     """Raise ValueError if a folder of a run, or its index of earlier rows, is at a URL.
 
@@ -149,9 +149,8 @@ def check_local_places(
     for path in outputs:
         if path is not None:
             check_local(path, "the outputs of stages are local folders")
-    if against is not None:
-        description = "the index of a run in stages must be a local file or folder"
-        check_local(against, description)
+    for path in against:
+        check_local(path, "the index of a run in stages must be a local file or folder")
 
 
 def _check_format(format: str | None) -> None:
