@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from lshfast._common.atomic_files import all_or_none
-from lshfast._common.types import BoolArray, Float64Array
+from lshfast._common.errors import FormatError
+from lshfast._common.visible import printable
 from lshfast._engine.indexes.run_indexes import ARROW_KINDS
 from lshfast._engine.options.stored import READING, StoredOptions
 from lshfast._engine.parts.key_columns import keys_of, kind_of_ids
 from lshfast._engine.parts.removals import Removals, kinds_of
 from lshfast._engine.parts.task_files import figures_of, writing
 from lshfast._engine.parts.task_reader import TaskFile
-from lshfast._io import Corpus, write_rejects, write_rows
+from lshfast._io import write_rejects, write_rows
 from lshfast.stages.sketching import restored_corpus
 from lshfast.stages.stage_plan import StagePlan
 from lshfast.stages.value_counts import check_plan
@@ -30,23 +34,9 @@ def apply(plan: StagePlan, shard: int) -> None:
         corpus = restored_corpus(
             plan, shard, lines_before=overall["lines_before"][shard]
         )
-        first_row = overall["first_row"][shard]
-        entries = plan.content.get("index_keys")
-        # The type of the keys of what is kept; see `kinds_of`.
-        kept_type = overall["ids"] if entries in (None, overall["ids"]) else "str"
-        kept_keys, similarity, earlier = _removed(
-            plan, shard, corpus, first_row, kept_type
-        )
-        keep = np.ones(corpus.accepted, bool)
-        keep[list(kept_keys)] = False
-        rows = np.flatnonzero(~keep)
-        removals = Removals(
-            rows,
-            lambda places: [kept_keys[row] for row in rows[places].tolist()],
-            similarity[rows],
-            None if plan.against is None else earlier[rows],
-            kinds_of(kind_of_ids(overall["ids"]), entries and ARROW_KINDS[entries]),
-        )
+        removals = _removals(plan, shard, overall, corpus.accepted)
+        keep = np.ones(corpus.accepted, np.bool_)
+        keep[removals.rows] = False
         engine = plan.engine
         if removed is not None:
             reading = {name: plan.content.get(name) for name in READING}
@@ -65,28 +55,43 @@ def apply(plan: StagePlan, shard: int) -> None:
             overwrite=True,
             threads=engine.threads,
         )
-        writer.figures = {"kept": int(keep.sum()), "removed": len(rows)}
+        writer.figures = {"kept": int(keep.sum()), "removed": len(removals.rows)}
 
 
-def _removed(
-    plan: StagePlan, shard: int, corpus: Corpus, first_row: int, kept_type: str | None
-) -> tuple[dict[int, str | int], Float64Array, BoolArray]:
-    """Return the kept keys of the removed rows of a shard; of all rows the similarities, and
-    whether an entry of an index is kept instead.
-    """
-    kept_keys: dict[int, str | int] = {}
-    similarity = np.ones(corpus.accepted)
-    earlier = np.zeros(corpus.accepted, np.bool_)
+def _removals(
+    plan: StagePlan, shard: int, overall: Mapping[str, Any], rows: int
+) -> Removals:
+    """Return the removed rows of a shard of `rows` rows; `overall` has the figures of `group`."""
+    entries = plan.content.get("index_keys")
+    # The type of the keys of what is kept; see `kinds_of`.
+    kept_type = overall["ids"] if entries in (None, overall["ids"]) else "str"
+    first_row = overall["first_row"][shard]
+    names = ["rows", "similarity", *([] if plan.against is None else ["earlier"])]
+    columns: dict[str, list[Any]] = {"rows": [], "similarity": [], "earlier": []}
+    kept_keys: list[str | int] = []
     for task in range(plan.tasks):
         with TaskFile(plan, "verify", task) as file:
             for part in file.ranges(shard):
-                of_entries = [] if plan.against is None else ["earlier"]
-                file.check_lengths(part, "rows", "similarity", *of_entries)
-                file.check_rows(part["rows"], first_row, first_row + corpus.accepted)
-                rows = part["rows"] - first_row
-                keys = keys_of(file, part, len(rows), kept_type)
-                kept_keys |= dict(zip(rows.tolist(), keys, strict=True))
-                similarity[rows] = part["similarity"]
-                if plan.against is not None:
-                    earlier[rows] = part["earlier"]
-    return kept_keys, similarity, earlier
+                file.check_lengths(part, *names)
+                file.check_rows(part["rows"], first_row, first_row + rows)
+                for name in names:
+                    columns[name].append(part[name])
+                kept_keys += keys_of(file, part, len(part["rows"]), kept_type)
+    removed_rows = np.concatenate([np.empty(0, np.int64), *columns["rows"]]) - first_row
+    order = np.argsort(removed_rows)
+    if (np.diff(removed_rows[order]) == 0).any():
+        raise FormatError(
+            f"{printable(plan.work)}: tasks of verify remove a row of shard {shard} twice"
+        )
+    similarity = np.concatenate([np.empty(0), *columns["similarity"]])
+    earlier = None
+    if plan.against is not None:
+        none = np.empty(0, np.uint8)
+        earlier = np.concatenate([none, *columns["earlier"]])[order] != 0
+    return Removals(
+        removed_rows[order],
+        lambda places: [kept_keys[place] for place in order[places].tolist()],
+        similarity[order],
+        earlier,
+        kinds_of(kind_of_ids(overall["ids"]), entries and ARROW_KINDS[entries]),
+    )
