@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from lshfast._common.rows import parts_of_rows
@@ -11,7 +13,7 @@ from lshfast._engine.parts.task_files import RANGE_BYTES, writing
 from lshfast._engine.parts.task_reader import TaskFile
 from lshfast.join.external.components import links_of_runs, spanning_links
 from lshfast.join.external.run_file import RECORD_BYTES
-from lshfast.stages.sketching import bucket_runs, key_ranges
+from lshfast.stages.sketching import KeyRange, bucket_runs, key_ranges
 from lshfast.stages.stage_plan import StagePlan
 
 
@@ -33,14 +35,7 @@ def join(plan: StagePlan, task: int) -> None:
         for shard in range(plan.shards):
             with TaskFile(plan, "band", shard) as file:
                 for place, (number, key_range) in enumerate(numbered_ranges):
-                    for part in file.ranges(number):
-                        records = records_of(file, part["records"])
-                        if (
-                            (records[:, 0] < key_range.first).any()
-                            or (records[:, 0] > key_range.last).any()
-                            or (records[:, 1] >= file.rows).any()
-                        ):
-                            raise file.fault("it has records of another shard or task")
+                    for records in _records_in_range(file, number, key_range):
                         records[:, 1] += np.uint64(first_row)
                         runs.add_records(place, records)
                 first_row += file.rows
@@ -52,6 +47,19 @@ def join(plan: StagePlan, task: int) -> None:
                 writer.add(0, links=forest[portion])
             edge_count += len(forest)
         writer.figures = {"links": edge_count}
+
+
+def _records_in_range(
+    file: TaskFile, number: int, key_range: KeyRange
+) -> Iterator[UInt64Array]:
+    """Yield the records of a shard, with the rows of the shard, in a range of keys."""
+    for part in file.ranges(number):
+        records = records_of(file, part["records"])
+        keys = records[:, 0]
+        is_outside = (keys < key_range.first) | (keys > key_range.last)
+        if is_outside.any() or (records[:, 1] >= file.rows).any():
+            raise file.fault("it has records of another shard or task")
+        yield records
 
 
 def records_of(file: TaskFile, words: UInt64Array) -> UInt64Array:

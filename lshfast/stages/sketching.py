@@ -6,7 +6,7 @@ import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -237,20 +237,27 @@ def band(plan: StagePlan, shard: int) -> None:
         for _, _, keys in rows_of_sketch(plan, shard):
             runs.add(keys)
         runs.settle()
-        for band_number, of_band in groupby(
-            enumerate(ranges), lambda each: each[1].band
-        ):
-            numbers, ranges_of_band = zip(*of_band, strict=True)
-            last_keys = np.array([each.last for each in ranges_of_band], np.uint64)
-            for batch in runs.records(band_number, plan.budget.work(0) // 2):
-                ends = np.searchsorted(batch[:, 0], last_keys, side="right").tolist()
-                for number, (low, high) in zip(
-                    numbers, pairwise([0, *ends]), strict=True
-                ):
-                    for part in parts_of_rows(high - low, RANGE_BYTES // RECORD_BYTES):
-                        writer.add(number, records=batch[low:high][part])
-            runs.forget(band_number)
+        memory = plan.budget.work(0) // 2
+        for number, records in _records_by_range(runs, ranges, memory):
+            for part in parts_of_rows(len(records), RANGE_BYTES // RECORD_BYTES):
+                writer.add(number, records=records[part])
         writer.figures = {"rows": runs.n}
+
+
+def _records_by_range(
+    runs: BucketRuns, ranges: Sequence[KeyRange], memory: int
+) -> Iterator[tuple[int, UInt64Array]]:
+    """Yield numbers of ranges, ascending, and sorted records in each; remove the records."""
+    first_number = 0
+    for band_number in range(len(runs)):
+        last_keys = [each.last for each in ranges if each.band == band_number]
+        bounds = np.array(last_keys, np.uint64)
+        for batch in runs.records(band_number, memory):
+            ends = np.searchsorted(batch[:, 0], bounds, side="right").tolist()
+            for place, (low, high) in enumerate(pairwise([0, *ends])):
+                yield first_number + place, batch[low:high]
+        first_number += len(last_keys)
+        runs.forget(band_number)
 
 
 class KeyRange(NamedTuple):
