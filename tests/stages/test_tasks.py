@@ -310,6 +310,15 @@ def test_files_of_another_run_are_named(copied, other, stage):
         (copied / name).write_bytes(before)
 
 
+def test_a_row_that_is_removed_twice_is_an_error(copied):
+    def change(ranges):
+        ranges.insert(0, ranges[0])
+
+    rewritten(read_stage_plan(str(copied)), "verify", change)
+    with pytest.raises(FormatError, match="remove a row of shard 0 twice"):
+        repeat(copied, ["apply"])
+
+
 NUMBERS = [-1, 0, 1, 3, 10**6, 2**40 + 1, 2**63 - 1, -(2**63)]
 
 
