@@ -73,11 +73,14 @@ from lshfast.records.weights.copies import (
     contradict_often,
     copies_of,
     join_families,
+    spread,
 )
 from lshfast.records.weights.held_out import held_out_rates
-from lshfast.records.weights.network import Network
+from lshfast.records.weights.network import Network, free_texts
 
 STAGES = ("code", "block", "estimate", "compare", "assign", "rates")
+# Of the links: 1.0 of a catalogue of products, at most .22 of people, places and schools.
+MANY_BY_TEXTS = 0.5
 VERY_PROBABLE = 0.9  # of a match: such pairs show how many matches records have
 RULES_ALONE = (
     "no field tells matches from other pairs, so records are linked by the keys of the given "
@@ -240,7 +243,7 @@ class LinkRun:
             return
         words = RecordWords(self.linkage, self.model.differing)
         has_links = bool(len(self.links.i))
-        if has_links and not contradict_often(words, self.links, not self.task.mixed):
+        if has_links and not contradict_often(words, self.links):
             return
         with self.times.stage("block"):
             nearest = candidate_pairs(self.linkage, [NearestBlocks()])
@@ -417,15 +420,30 @@ class LinkRun:
 def may_have_copies(
     task: LinkTask, links: ChosenLinks, scores: CandidateScores
 ) -> bool:
-    """Return whether words show which records are copies: one table with free texts, no rules."""
+    """Return whether words show which records are copies: one table with free texts, no rules.
+
+    If agreement patterns tell matches from strangers, most links must rest on the texts.
+    """
     linkage = task.linkage
     if not linkage.single or scores.weights is None:
         return False
     if task.options.rules is not None:
         return False
-    texts = any(field.kind == "text" for field in linkage.fields.values())
-    usual = FEWEST_ROWS <= len(linkage.a) <= MOST_ROWS
-    return texts and usual and (bool(len(links.i)) or not task.mixed)
+    if not FEWEST_ROWS <= len(linkage.a) <= MOST_ROWS:
+        return False
+    if task.mixed:
+        return part_by_texts(task, links, scores) > MANY_BY_TEXTS
+    return any(field.kind == "text" for field in linkage.fields.values())
+
+
+def part_by_texts(task: LinkTask, links: ChosenLinks, scores: CandidateScores) -> float:
+    """Return which part of the links would be none without the free texts; 0 of no links."""
+    texts = free_texts(task.scored, task.edges)
+    if not texts or not len(links.i):
+        return 0.0
+    parts = scores.scorers.parts((spread(links.i), spread(links.j)))
+    other_parts = np.delete(parts, sorted(texts), axis=1)
+    return float((other_parts.sum(axis=1) < scores.least).mean())
 
 
 def near_records(linkage: Linkage, candidates: CandidatePairs) -> NearPairsOfRecords:

@@ -40,6 +40,21 @@ WORDS = [
     "travel",
 ]
 
+PARTS = [
+    "ka",
+    "lo",
+    "mi",
+    "ren",
+    "sol",
+    "tu",
+    "ver",
+    "wan",
+    "xe",
+    "yor",
+    "bel",
+    "dor",
+]
+
 
 def products(rng, families=150):
     """Return titles and descriptions of products in families: members differ in the number of the model and a word."""
@@ -93,23 +108,9 @@ def test_copies_among_families_are_linked(percent):
 @pytest.mark.parametrize("seed", [1, pytest.param(3, marks=pytest.mark.weekly)])
 def test_a_version_that_differs_in_every_copy_does_not_make_copies_a_family(seed):
     rng = np.random.default_rng(seed)
-    parts = [
-        "ka",
-        "lo",
-        "mi",
-        "ren",
-        "sol",
-        "tu",
-        "ver",
-        "wan",
-        "xe",
-        "yor",
-        "bel",
-        "dor",
-    ]
 
     def word():
-        return "".join(rng.choice(parts, 3))
+        return "".join(rng.choice(PARTS, 3))
 
     people = [f"{word()} {word()}" for _ in range(200)]
     table = {
@@ -168,5 +169,53 @@ def test_songs_of_an_album_are_no_duplicates_of_each_other():
     )
     found = dedup_records({name: list(values) for name, values in columns}, threads=1)
     links = set(found.pairs())
+    assert len(links & pairs) >= 0.95 * len(pairs)
+    assert len(links & pairs) >= 0.95 * len(links)
+
+
+def records_of_people(address_of, seed=2):
+    """Return up to five records of each of 150 people, of whom some live together, and the pairs of records."""
+    rng = np.random.default_rng(seed)
+
+    def word():
+        return "".join(rng.choice(PARTS, 3))
+
+    given_names = [word() for _ in range(30)]
+    surnames = [word() for _ in range(200)]
+    rows = []
+    for person in range(150):
+        if not person % 3:
+            home = address_of(rng)
+        given, surname = rng.choice(given_names), rng.choice(surnames)
+        day = np.datetime64("1940-01-01") + int(rng.integers(0, 20_000))
+        for _ in range(int(rng.integers(1, 6))):
+            born = "" if rng.random() < 0.5 else str(day)
+            address = address_of(rng) if rng.random() < 0.4 else home
+            rows.append((person, given, surname, born, address))
+    people, *columns = zip(*rows, strict=True)
+    people = np.array(people)
+    i, j = np.nonzero(np.triu(people[:, None] == people, 1))
+    names = ("given", "surname", "born", "address")
+    table = dict(zip(names, map(list, columns), strict=True))
+    return table, set(zip(i.tolist(), j.tolist(), strict=True))
+
+
+def postcode(rng):
+    letters = "".join(rng.choice(list("abdefghjln"), 2))
+    return f"ex{rng.integers(1, 30)} {rng.integers(1, 9)}{letters}"
+
+
+def street(rng):
+    words = "".join(rng.choice(PARTS, 2))
+    return f"{rng.integers(1, 200)} {words} {rng.choice(['road', 'lane', 'street'])}"
+
+
+@pytest.mark.parametrize(
+    "address_of", [postcode, pytest.param(street, marks=pytest.mark.slow)]
+)
+def test_people_whose_address_changed_are_no_family_of_products(address_of):
+    table, pairs = records_of_people(address_of)
+    result = dedup_records(table, threads=1)
+    links = set(result.pairs())
     assert len(links & pairs) >= 0.95 * len(pairs)
     assert len(links & pairs) >= 0.95 * len(links)

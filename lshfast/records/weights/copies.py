@@ -131,27 +131,6 @@ class RecordWords:
         """How many records have each word."""
         return Counter(chain.from_iterable(self._words))
 
-    def without_long_numbers(self, i: Int64Array, j: Int64Array) -> float:
-        """Return the share of pairs of rows with different numbers and no long one in common.
-
-        Only the records of these pairs are read.
-        """
-        count = 0
-        for first, second in zip(i.tolist(), j.tolist(), strict=True):
-            a = self._read(first)
-            b = self._read(second)
-            shared = any(len(word) >= LONG_CODE for word in a & b)
-            count += bool(a - b) and bool(b - a) and not shared
-        return count / max(1, len(i))
-
-    def _read(self, row: int) -> frozenset[str]:
-        """Return the words with digits of a record."""
-        codes = [(field, int(field.codes[0][row])) for field in self._fields]
-        values = [field.values[code] for field, code in codes if code >= 0]
-        return frozenset(
-            word for value in values for word in value.split() if has_digit(word)
-        )
-
     def compared(self, i: Int64Array, j: Int64Array) -> WordEvidence:
         """Compare the words of pairs of rows."""
         pairs = zip(i.tolist(), j.tolist(), strict=True)
@@ -201,17 +180,9 @@ def contradicted_share(words: RecordWords, i: Int64Array, j: Int64Array) -> floa
     return float(contradicted.mean()) if len(contradicted) else 0.0
 
 
-def contradict_often(words: RecordWords, links: ChosenLinks, read_all: bool) -> bool:
-    """Return whether many links contradict each other in numbers.
-
-    All records are read only if the links share few long numbers, or `read_all` says so: reading
-    40,000 people takes a third of the time of a run.
-    """
-    i = spread(links.i)
-    j = spread(links.j)
-    if not read_all and words.without_long_numbers(i, j) <= MANY_CONTRADICTED:
-        return False
-    return contradicted_share(words, i, j) > MANY_CONTRADICTED
+def contradict_often(words: RecordWords, links: ChosenLinks) -> bool:
+    """Return whether many links contradict each other in numbers."""
+    return contradicted_share(words, links.i, links.j) > MANY_CONTRADICTED
 
 
 def join_families(

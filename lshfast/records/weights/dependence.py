@@ -32,6 +32,7 @@ LEAST_LIFT = 1.2
 LEAST_SHARE = 0.5  # of all agreements in two fields, for those of strangers
 SIGNIFICANT = 4.0  # standard errors
 FEWEST_TOGETHER = 5.0  # agreements of strangers in two fields
+FEWEST_DIFFERENT = 2  # fields or groups of dependent ones, if there are so many
 TINY = 1e-300
 
 Levels = npt.NDArray[np.uint8]
@@ -152,7 +153,7 @@ def dependent_pairs(
 ) -> set[Edge]:
     """Add to the edges those between fields in which strangers agree together.
 
-    Before a fit, strangers differ in at least half of their other fields, of which dependent ones
+    Before a fit, strangers differ in most of their other fields, of which dependent ones
     count once; after it, they are the pairs that the fit calls strangers.
     """
     edges = set(edges)
@@ -298,7 +299,7 @@ def differs_in_most(
     excluded: Sequence[int],
     edges: set[Edge],
 ) -> BoolArray:
-    """Return which patterns differ in half of the other fields; dependent fields count once."""
+    """Return which patterns differ in most of the other fields; dependent fields count once."""
     groups = components_of(
         [field for field in range(len(close)) if field not in excluded], edges
     )
@@ -307,7 +308,8 @@ def differs_in_most(
     states = np.stack([state_of(patterns, close, fields) for fields in groups], axis=1)
     differing = (states == MOSTLY_DIFFERENT).sum(axis=1)
     present = (states != ALL_ABSENT).sum(axis=1)
-    return np.asarray(differing >= np.maximum(1, 0.5 * present))
+    enough = differing >= min(FEWEST_DIFFERENT, len(groups))
+    return np.asarray(enough & (differing * 2 > present))
 
 
 def state_of(

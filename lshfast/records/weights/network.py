@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 import numpy.typing as npt
@@ -217,15 +218,22 @@ def suits_mixture(linkage: Linkage, edges: set[Edge]) -> bool:
     """Return whether other fields than free texts identify records at least as well as the texts.
 
     Free texts identify by their rank among rivals (F1 of Abt-Buy: .71 by patterns, .96 by ranks).
-    Texts that depend on other fields, such as an e-mail address on a name, are not free.
     """
     fields = list(linkage.fields.values())
+    information = [information_of(linkage, field) for field in fields]
+    free_bits = sum(information[number] for number in free_texts(fields, edges))
+    is_other = [field.kind != "text" for field in fields]
+    return sum(compress(information, is_other)) >= free_bits
+
+
+def free_texts(fields: Sequence[CodedField], edges: set[Edge]) -> set[int]:
+    """Return the numbers of the texts that do not depend on fields of other kinds.
+
+    An e-mail address, which depends on a name, is not free.
+    """
     texts = {number for number, field in enumerate(fields) if field.kind == "text"}
     bound = {number for edge in edges if set(edge) - texts for number in edge}
-    information = [information_of(linkage, field) for field in fields]
-    free_bits = sum(information[number] for number in texts - bound)
-    other_bits = sum(information) - sum(information[number] for number in texts)
-    return other_bits >= free_bits
+    return texts - bound
 
 
 def is_decisive(linkage: Linkage, coded: CodedField) -> bool:
