@@ -1,4 +1,7 @@
-"""A cluster of two executors, one of which is killed during each of two stages of a run."""
+"""A cluster of two executors, one of which is killed during each of two stages of a run.
+
+The slow tests end a worker of a local session instead, in test_dedup.py.
+"""
 
 import os
 import subprocess
@@ -60,7 +63,7 @@ print("equal")
 """
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="the executor is found through /proc"
 )

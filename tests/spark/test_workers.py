@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +11,7 @@ import pytest
 
 import lshfast
 import lshfast.spark
-from lshfast.spark import workers
-from lshfast.spark.session import session_of
+from lshfast.spark import session, workers
 from tests.engine.executors.other_version import copy_package
 
 pytestmark = pytest.mark.slow
@@ -99,6 +99,7 @@ def without(tmp_path):
     return package.parent
 
 
+@pytest.mark.weekly
 def test_the_environment_need_not_be_activated(tmp_path, without):
     """The python3 of PATH has no lshfast."""
     folder = tmp_path / "bin"
@@ -121,7 +122,15 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", REFUSED)
+# A cluster is weekly where workers of the session of the tests can have the same fault.
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("no lshfast", marks=pytest.mark.weekly),
+        "one of two executors",
+        pytest.param("a worker that comes later", marks=pytest.mark.weekly),
+    ],
+)
 def test_workers_are_refused_in_one_line(tmp_path, without, name):
     folder, places, master, look, beginning, reason = REFUSED[name]
     package = without if folder == "without" else copy_package(tmp_path / "other")
@@ -156,6 +165,42 @@ def test_each_function_refuses_workers_of_another_version(tmp_path, unchecked, e
     assert str(raised.value).count("(code ") == 2  # both versions
 
 
+def test_local_workers_run_the_interpreter_of_the_driver(
+    tmp_path, monkeypatch, unchecked, without
+):
+    """That of the session has no lshfast, as the python3 of PATH may have none."""
+    monkeypatch.delenv("PYSPARK_PYTHON")
+    unchecked.sparkContext.pythonExec = wrapper(tmp_path / "python", without)
+    texts = [(1, "one two three"), (2, "One, two, three!"), (3, "four")]
+    frame = unchecked.createDataFrame(texts, "id int, text string")
+    kept = [row["keep"] for row in lshfast.spark.dedup(frame).orderBy("id").collect()]
+    assert kept == [True, False, True]
+
+
+def test_workers_without_lshfast_are_refused(tmp_path, unchecked, without):
+    unchecked.sparkContext.pythonExec = wrapper(tmp_path / "python", without)
+    frame = unchecked.createDataFrame([(1, "one two")], "id int, text string")
+    beginning, reason = REFUSED["no lshfast"][-2:]
+    with pytest.raises(ImportError, match=re.escape(reason)) as raised:
+        lshfast.spark.dedup(frame)
+    said = f"ImportError {raised.value}"
+    assert said.startswith(beginning)
+    assert "\n" not in said
+
+
+def test_tasks_refuse_a_worker_that_comes_later(tmp_path, monkeypatch, unchecked):
+    """The workers of another version were not there when the session was looked at."""
+    monkeypatch.setattr(session, "check_workers", lambda session: None)
+    other = copy_package(tmp_path / "other")
+    unchecked.sparkContext.pythonExec = wrapper(tmp_path / "python", other)
+    frame = unchecked.createDataFrame([(1, "one two")], "id int, text string")
+    with pytest.raises(lshfast.FormatError) as raised:
+        lshfast.spark.dedup(frame)
+    said = f"FormatError {raised.value}"
+    assert said.startswith(REFUSED["a worker that comes later"][-2])
+    assert "\n" not in said
+
+
 def test_workers_that_do_not_start(unchecked):
     unchecked.sparkContext.pythonExec = "/no/such/python"
     frame = unchecked.createDataFrame([(1, "one two")], "id int, text string")
@@ -176,4 +221,4 @@ def test_an_earlier_pyspark_is_refused_in_one_line(monkeypatch, version):
     with pytest.raises(ImportError, match=said):
         lshfast.spark.dedup(None)
     with pytest.raises(ImportError, match=said):
-        session_of("local[1]")
+        session.session_of("local[1]")
