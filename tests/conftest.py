@@ -11,6 +11,16 @@ from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
 
+# Where Python writes no compiled modules beside the sources, they are kept in build/. Compiling
+# takes half of the time of a command, and the tests start hundreds of them; it also takes half of
+# the time in which the tests are found. Pytest compiles hypothesis, too, which is imported below.
+COMPILED = Path(__file__).parents[1] / "build" / "pycache"
+if sys.dont_write_bytecode:
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = str(COMPILED)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = str(COMPILED)
+
 # One process of the tests runs on each CPU. More threads of BLAS only wait for each other, and take
 # a seventh of the time of tests of vectors and images. BLAS reads this when it is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -29,16 +39,6 @@ from tests.run_fixtures import spark as spark
 # tests send it to some.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-# Where Python writes no compiled modules beside the sources, they are kept in build/. Compiling
-# takes half of the time of a command, and the tests start hundreds of them; it also takes half of
-# the time in which the tests are found.
-COMPILED = Path(__file__).parents[1] / "build" / "pycache"
-if sys.dont_write_bytecode:
-    sys.dont_write_bytecode = False
-    sys.pycache_prefix = str(COMPILED)
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    os.environ["PYTHONPYCACHEPREFIX"] = str(COMPILED)
 
 # A busy machine is no failure, and `level` holds for all examples of a test.
 LENIENT = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
