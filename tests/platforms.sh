@@ -8,8 +8,9 @@
 #
 # All programs that run must print the digests of the reference. Debian: gcc-multilib gcc-mingw-w64-x86-64 wine clang.
 # What is not installed is left out, and named.
-# Usage: tests/platforms.sh [PART...]     PART: msvc, which takes seconds; programs, which is what is run, but for Windows with
-# GCC's builtins; builtins, which is that. By default all three.
+# Usage: tests/platforms.sh [PART...]     PART: msvc, which takes seconds; clang_cl, the same for clang in the place of MSVC;
+# programs, which is what is run, but for Windows with GCC's builtins; builtins, which is that. By default all of them.
+#                             DIGESTS=FOLDER: where sanitize/sanitize.sh has left the digests of the reference
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$(mktemp -d)
@@ -35,7 +36,7 @@ build() {
     "$@" $flags -c "$source" -o "$folder/$name/$(basename "$source" .c).o"
   done
   for program in $programs; do
-    "$@" -std=c11 -O2 -Isrc "$program" "$folder/$name"/*.o -o "$folder/$name/$(basename "$program" .c).exe" -static -lm
+    "$@" -std=c11 -O1 -Isrc "$program" "$folder/$name"/*.o -o "$folder/$name/$(basename "$program" .c).exe" -static -lm
   done
 }
 
@@ -59,9 +60,11 @@ check() {
   echo "$name: run"
 }
 
-msvc() {
+# read_by_clang NAME FLAGS FLAGS: the C for x86-64 and for ARM64 with flags of each, beside each other
+read_by_clang() {
+  local target check checks=()
   if command -v clang >/dev/null; then
-    mkdir "$folder/include"
+    mkdir -p "$folder/include"
     cat >"$folder/include/string.h" <<'END'
 #pragma once
 #include <stddef.h>
@@ -80,21 +83,42 @@ END
     for header in math time stdlib malloc setjmp; do echo '#include <string.h>' >"$folder/include/$header.h"; done
     # Clang's own headers for MSVC declare the instructions only of the processor that is named.
     avx="-mavx2 -mbmi -mbmi2 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx512ifma -mavx512vbmi -mavx512vbmi2 -mavx512vpopcntdq -msha"
-    for target in "x86_64 $avx" "x86_64 $avx -DLSHFAST_MSVC" aarch64 "aarch64 -DLSHFAST_MSVC -D__prefetch=__builtin_prefetch"; do
+    for target in "x86_64 $avx $2" "aarch64 $3"; do
       # shellcheck disable=SC2086
       clang --target=${target%% *}-pc-windows-msvc -fsyntax-only -fms-extensions -fms-compatibility-version=19.30 \
         -std=c11 -Wall -Wextra -Werror -Wno-unknown-pragmas -Isrc -isystem "$folder/include" \
-        ${target#"${target%% *}"} $sources
+        ${target#"${target%% *}"} $sources &
+      checks+=($!)
     done
-    echo "MSVC's branches: compiled"
+    for check in "${checks[@]}"; do wait "$check"; done
+    echo "$1: compiled"
   else
-    echo "MSVC's branches: left out, there is no clang"
+    echo "$1: left out, there is no clang"
   fi
 }
 
+msvc() { read_by_clang "MSVC's branches" -DLSHFAST_MSVC "-DLSHFAST_MSVC -D__prefetch=__builtin_prefetch"; }
+clang_cl() { read_by_clang "the branches of clang-cl" "" ""; }
+
+# The reference is built and run, or only compiled if its digests are known.
+reference() {
+  local program
+  if [ -z "${DIGESTS:-}" ]; then
+    build reference "${CC:-gcc}"
+    check reference
+    return
+  fi
+  # shellcheck disable=SC2086
+  "${CC:-gcc}" $flags -fsyntax-only $sources
+  for program in $programs; do
+    program=$(basename "$program" .c)
+    cp "$DIGESTS/$program" "$folder/$program.digest"
+  done
+  echo "reference: compiled, and its digests are known"
+}
+
 programs() {
-  build reference "${CC:-gcc}"
-  check reference
+  reference
 
   if echo 'int main(void) { return 0; }' | gcc -m32 -x c - -o "$folder/narrow" 2>/dev/null && "$folder/narrow"; then
     build "32 bits" gcc -m32 -msse2 -mfpmath=sse
@@ -107,10 +131,7 @@ programs() {
 }
 
 builtins() {
-  if [ ! -d "$folder/reference" ]; then
-    build reference "${CC:-gcc}"
-    check reference
-  fi
+  if [ ! -f "$folder/$(basename "${programs%%.c*}").digest" ]; then reference; fi
   windows "Windows, GCC's builtins"
 }
 
@@ -129,4 +150,4 @@ windows() { # NAME FLAGS...
   fi
 }
 
-for part in ${*:-msvc programs builtins}; do "$part"; done
+for part in ${*:-msvc clang_cl programs builtins}; do "$part"; done

@@ -3,7 +3,8 @@
 # newest. Each gets an environment with a wheel built by itself, runs the tests that depend on versions most, and writes
 # pickles, bytes and files, which all of them then read. Pythons are looked for on PATH and among those of pyenv. Needs a
 # C compiler; ends with 77, and says why, where there is no Python. Takes some four minutes for each Python.
-# Usage: [BUT="3.11 3.12"] tests/versions.sh [PYTHON...]     BUT: versions that are left out
+# Usage: [BUT="3.11 3.12"] [BESIDE=PYTHON] tests/versions.sh [PYTHON...]     BUT: versions that are left out
+# BESIDE: a Python of another version that has lshfast already, and is not tested: it writes and reads as the others do
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
@@ -62,19 +63,28 @@ for python in "${pythons[@]}"; do
   installations[$name]=$!
 done
 
+declare -A interpreters
 names=()
 for python in "${pythons[@]}"; do
   name=$(version_of "$python")
   if [ "$name" = 3.10 ]; then echo "Python 3.10, the oldest dependencies"; else echo "Python $name"; fi
   wait "${installations[$name]}" || { tail -n 40 "$work/$name.log" && exit 1; }
-  cd "$work/run"
-  "$work/env-$name/bin/python" -m pytest -q -m "not slow and not weekly" $chosen
-  "$work/env-$name/bin/python" -m tests.cross_version write "$work/written/$name"
+  interpreters[$name]=$work/env-$name/bin/python
   names+=("$name")
+  cd "$work/run"
+  "${interpreters[$name]}" -m pytest -q -m "not slow and not weekly" $chosen
+done
+if [ -n "${BESIDE:-}" ]; then
+  name=$(version_of "$BESIDE")
+  interpreters[$name]=$BESIDE
+  names+=("$name")
+fi
+for name in "${names[@]}"; do
+  "${interpreters[$name]}" -m tests.cross_version write "$work/written/$name"
 done
 for name in "${names[@]}"; do
   for writer in "${names[@]}"; do
-    "$work/env-$name/bin/python" -m tests.cross_version read "$work/written/$writer"
+    "${interpreters[$name]}" -m tests.cross_version read "$work/written/$writer"
   done
   echo "Python $name reads what ${names[*]} wrote"
 done

@@ -2,6 +2,8 @@
 # Builds the C of src/ with sanitize.c and the other programs three ways and runs them: with the address and
 # undefined-behaviour sanitizers; the same without SIMD and without 128-bit integers; and as it is shipped. All must pass,
 # and the three of each print one digest. modules.sh runs tests on modules that setup.py builds with the sanitizers.
+# Usage: tests/sanitize/sanitize.sh      DIGESTS=FOLDER: where the digests are left, in which neon.sh and ../platforms.sh
+# find those of this machine
 set -eu
 cd "$(dirname "$0")/../.."
 folder=$(mktemp -d)
@@ -10,7 +12,7 @@ sources=$(ls src/*/*.c | grep -v _module)
 sanitizers="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all"
 programs=$(cd tests/sanitize && ls sanitize*.c | sed "s/\.c$//")
 
-# build NAME FLAGS...
+# build NAME FLAGS...: the programs themselves are optimized little, since compiling them takes longer than to run them.
 build() {
     name=$1
     shift
@@ -22,7 +24,7 @@ build() {
     done
     # shellcheck disable=SC2086
     for program in $programs; do
-        ${CC:-cc} $flags "tests/sanitize/$program.c" "$folder/$name"/*.o -o "$folder/$program-$name" -lm
+        ${CC:-cc} $flags -O1 "tests/sanitize/$program.c" "$folder/$name"/*.o -o "$folder/$program-$name" -lm
     done
 }
 
@@ -45,4 +47,5 @@ for program in $programs; do
         first=${first:-$digest}
         [ "$digest" = "$first" ] || { echo "$program, $name computes something else" >&2; exit 1; }
     done
+    [ -z "${DIGESTS:-}" ] || echo "$first" >"$DIGESTS/$program"
 done
