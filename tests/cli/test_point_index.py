@@ -71,6 +71,20 @@ CLASSES = {
 }  # fmt: skip
 
 
+# The first measure of each class of index; with the others, some tests are slow.
+FIRST_MEASURES = {index: measure for measure, index in reversed(CLASSES.items())}
+each_class = pytest.mark.parametrize(
+    "measure",
+    [
+        pytest.param(
+            measure,
+            marks=[pytest.mark.slow] * (measure not in FIRST_MEASURES.values()),
+        )
+        for measure in KINDS
+    ],
+)
+
+
 def write(path, rows):
     """Write some rows of all columns."""
     packed = CODES[rows].astype(">u8")[:, ::-1]
@@ -217,7 +231,7 @@ def test_build_add_query_remove(files, tmp_path, measure):
         assert len(opened) == 248
 
 
-@pytest.mark.parametrize("measure", KINDS)
+@each_class
 def test_entries_that_are_no_copies(files, tmp_path, measure):
     index, options = tmp_path / "x.lsh", KINDS[measure]
     run(
@@ -350,7 +364,7 @@ def test_a_radius_too_small_for_k_is_said_in_a_line(tmp_path):
     assert "warning" not in run(*query, "--radius", 0.001, "--measure", "l2").stderr
 
 
-@pytest.mark.parametrize("measure", KINDS)
+@each_class
 def test_tables_of_answers(files, tmp_path, measure):
     index, options = tmp_path / "x.lsh", KINDS[measure]
     run(
@@ -389,7 +403,7 @@ def test_tables_of_answers(files, tmp_path, measure):
     )
 
 
-@pytest.mark.parametrize("measure", KINDS)
+@each_class
 def test_indexes_of_dedup_and_of_build_are_the_same(files, tmp_path, measure):
     options = KINDS[measure]
     with_ids = [*options, "--id-column", "id", "-q"]

@@ -125,7 +125,7 @@ def test_more_values_than_are_listed():
     assert lines[-1] == ("2,980 other values", 2980, 0)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.filterwarnings("ignore::lshfast.ShortTextsWarning")
 def test_a_million_values(tmp_path):
     n = 1_100_000

@@ -10,13 +10,13 @@ from lshfast import LSHForest, LSHIndex
 from tests.index.index_files import content, held, shared, small
 from tests.index.index_machine import SMALL
 from tests.interrupts import interrupted, places
+from tests.shares import share_of
 
 pytestmark = pytest.mark.slow
 
 MOST = 60  # places of a call that are tried
-MOST_OF_FILES = (
-    150  # so many that some lie in the few lines that release the lock of a hidden file
-)
+# In the weekly tests, some lie in the few lines that release the lock of a hidden file.
+MOST_OF_FILES = share_of(300)
 
 OLD, OLD_ROWS = list(range(12)), shared(12)
 NEW, NEW_ROWS = [3, 20, 7, 21, 20, 22, 3, 23], shared(8, seed=1)

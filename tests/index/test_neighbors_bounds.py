@@ -295,14 +295,9 @@ def test_an_index_keeps_the_promise_with_a_sample(options):
     assert min(sampled) > min(without)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize(
-    "options",
-    [
-        {"method": "codes"},
-        pytest.param({"probes": 1}, marks=pytest.mark.weekly),
-        pytest.param({"method": "tables"}, marks=pytest.mark.weekly),
-    ],
+    "options", [{"method": "codes"}, {"probes": 1}, {"method": "tables"}]
 )
 def test_each_of_many_indexes_keeps_the_promise_with_a_sample(options):
     without, sampled = recalls_of_indexes(range(20), **options)

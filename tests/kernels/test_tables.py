@@ -387,8 +387,8 @@ def test_a_bucket_that_grows_and_shrinks_by_one(level):
 @pytest.mark.parametrize("kind", KINDS)
 def test_growth_by_one(kind, level):
     """Rows come one at a time over many sizes of the tables, and go."""
-    n, generator = 1500, np.random.default_rng(2)
-    signatures = generator.integers(0, 900, (n, 2)).astype(np.uint64)
+    n, generator = 700, np.random.default_rng(2)
+    signatures = generator.integers(0, 420, (n, 2)).astype(np.uint64)
     held, names = BandTables(2, 2, 1, kind), numbered(kind, range(n))
     for row in range(n):
         if kind is None:
@@ -502,7 +502,7 @@ def test_names_whose_tags_crowd(crowd):
     [
         1,
         *(size + more for size in (GROUP, NAMES) for more in (-1, 0, 1)),
-        BATCH,
+        pytest.param(BATCH, marks=pytest.mark.weekly),
         BATCH + 1,
     ],
 )

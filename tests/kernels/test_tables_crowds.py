@@ -8,6 +8,7 @@ from lshfast.kernels.tables import BandTables
 from tests.kernels.tables_kit import int64, listed, packed, tables_over
 from tests.reference import tables as reference
 from tests.reference.hashing import mix64
+from tests.shares import share_of
 
 TAG = 77
 CROWD = 14  # rows of a bucket that are searched one by one
@@ -65,7 +66,7 @@ def test_the_names_share_a_tag(kind):
 @pytest.mark.slow
 def test_many_keys_of_one_tag_in_an_index(kind, tmp_path):
     """Each step of an index takes them in time that is linear in their number."""
-    n = MANY if kind == "int" else MANY // 10
+    n = share_of(MANY) if kind == "int" else share_of(MANY) // 10
     keys, absent = NAMES[kind](n), NAMES[kind](n + 3)[n:]
     signatures = np.arange(n, dtype=np.uint64)[:, None]
     index = LSHIndex(num_perm=1, bands=1, rows_per_band=1)

@@ -81,10 +81,10 @@ def test_all_levels_leave_the_same_tables(history, seed):
 def test_all_levels_leave_the_same_large_tables(tags):
     """Batches that are sorted first, and such as are not; tables that grow in between, are emptied and filled again."""
     history = [
-        (tags, 5000, 0.4),
-        ("anywhere", 3000, 0.1),
+        (tags, 2500, 0.4),
+        ("anywhere", 2100, 0.1),
         (tags, 2047, 0.7),
         (tags, 2048, 1),
-        (tags, 5000, 0.99),
+        (tags, 2500, 0.99),
     ]
     check_levels(history, 1)

@@ -173,7 +173,12 @@ def test_a_sample_of_large_data():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("kind", "sample"), [("few", 60), ("templates", 150), ("chains", 200)]
+    ("kind", "sample"),
+    [
+        ("few", 60),
+        ("templates", 150),
+        pytest.param("chains", 200, marks=pytest.mark.weekly),
+    ],
 )
 def test_estimates_are_unbiased(kind, sample):
     """The mean over many samples is within four standard errors of the truth."""

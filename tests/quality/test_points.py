@@ -46,7 +46,16 @@ def items_of(name):
     return codes() if name == "hamming" else vectors()
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("cosine", "euclidean", "hamming"),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("angle", "manhattan")
+        ),
+    ],
+)
 def test_all_rows_are_compared(name):
     """The figures are those of all pairs, and of those that a run finds."""
     items, options = items_of(name), KINDS[name]

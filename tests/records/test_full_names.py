@@ -98,7 +98,7 @@ def test_columns_of_full_names_are_recognised_by_their_content(form):
     assert kind_of([make(names) for _ in range(500)]) == kind
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("hand", HANDS)
 def test_people_whose_full_name_is_written_otherwise_are_linked(hand):
     names = Names(3)

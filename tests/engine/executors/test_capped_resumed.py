@@ -41,8 +41,9 @@ from tests.engine.executors.full_disk import FullDisk
         pytest.param(19, {"ignore_common": 0.02}, marks=pytest.mark.weekly),
         pytest.param(1, {}, marks=pytest.mark.weekly),
         pytest.param(
-            5, {"ignore_common": 0.02}, marks=pytest.mark.slow
+            11, {"ignore_common": 0.02}, marks=pytest.mark.slow
         ),  # two more readings, so there are more places
+        pytest.param(5, {"ignore_common": 0.02}, marks=pytest.mark.weekly),
     ],
 )
 def test_a_run_that_was_ended_anywhere_is_resumed(
@@ -438,6 +439,9 @@ def ends_of_repetitions(calls):
     return [n for n in range(len(kinds)) if n not in inside]
 
 
+CASES = 16  # of the calls that need space on the disk
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no posix_fallocate")
 @pytest.mark.parametrize(
@@ -449,7 +453,7 @@ def ends_of_repetitions(calls):
             pytest.param(
                 first % 2 == 1, first, id=f"further {first}", marks=pytest.mark.weekly
             )
-            for first in range(2, 8)
+            for first in range(2, CASES)
         ),
     ],
 )
@@ -458,7 +462,7 @@ def test_a_full_disk_at_each_write_is_one_error_and_the_run_goes_on(
 ):
     """The disk is full from the n-th call on that needs space, for each n but those amid many of the same kind.
 
-    Each case takes every eighth n; the last calls are in all cases.
+    Each case takes every sixteenth n; the last calls are in all cases.
     """
     monkeypatch.setattr(slot_file, "CrowdedBuckets", AllBuckets)
     source, folder = (
@@ -499,7 +503,7 @@ def test_a_full_disk_at_each_write_is_one_error_and_the_run_goes_on(
     )
     over = []
     rooms = ends_of_repetitions(calls)
-    for room in [*rooms[first:-8:8], *rooms[-8:]]:
+    for room in [*rooms[first:-8:CASES], *rooms[-8:]]:
         for path in folder.iterdir():
             path.unlink()
         with monkeypatch.context() as patch:

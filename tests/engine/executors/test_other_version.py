@@ -133,6 +133,7 @@ print(pickle.dumps(tasks[sys.argv[1]]).hex())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("name", ["chain", "record", "screen"])
 def test_a_worker_refuses_a_task_of_another_version(other, name):

@@ -171,7 +171,7 @@ LOCAL = [
 LONG = [
     LOCAL[0],
     LOCAL[-1],
-]  # each takes every fourth case of JSON Lines in the tests that are not slow
+]  # each takes every eighth case of JSON Lines in the tests that are not slow
 FEW = 400  # rows
 
 LIMITS = [Limits(), Limits(driver_records=1000), Limits(0, 1), Limits(1 << 20, 1)]
@@ -237,22 +237,35 @@ def check(run, wanted, driver, out):
         assert found[name] == expected[name], name
 
 
+def is_slow(case, driver):
+    """Return whether a case is slow in a way of running, as seven of eight of those that take long are."""
+    if case in MORE_CASES or driver in (Stages(1, 1), Resumed(20, 1 << 30)):
+        return True
+    if case.data != "jsonl":
+        return False
+    if driver in LONG:
+        return (EVERY.index(case) + 4 * LONG.index(driver)) % 8 != 0
+    return isinstance(driver, CommandLine)
+
+
 def params():
     """Return the cases with each way of running that takes them.
 
-    Some are slow, as three quarters of those that take long. Of the slow ones, each case leaves half of the ways to
-    the weekly tests, and each way half of the cases.
+    Those that are slow in a way are weekly if other cases of the way have their values of all options.
     """
+    chosen_cases = {}
+    for driver in LOCAL:
+        slow_cases = [
+            case for case in EVERY if driver.takes(case) and is_slow(case, driver)
+        ]
+        plain_cases = [
+            case for case in EVERY if driver.takes(case) and case not in slow_cases
+        ]
+        chosen_cases[driver] = all_values(slow_cases, plain_cases)
     for case in EVERY:
         for driver in LOCAL:
-            slow = case in MORE_CASES or driver in (Stages(1, 1), Resumed(20, 1 << 30))
-            slow |= isinstance(driver, CommandLine) and case.data == "jsonl"
-            slow |= (
-                case.data == "jsonl"
-                and driver in LONG
-                and (EVERY.index(case) + 2 * LONG.index(driver)) % 4 != 0
-            )
-            weekly = slow and (EVERY.index(case) + LOCAL.index(driver)) % 2 == 1
+            slow = is_slow(case, driver)
+            weekly = slow and case not in chosen_cases[driver]
             if driver.takes(case):
                 yield pytest.param(
                     case,
@@ -262,21 +275,28 @@ def params():
                 )
 
 
-def all_values(cases):
-    """Return few of the cases, in which each value of each option of all the cases occurs."""
+def all_values(cases, others=()):
+    """Return few of the cases, in which each value of each option occurs that all cases have and others have not.
+
+    All numbers are one value, and so are the columns whose largest value is kept.
+    """
 
     def values(case):
+        named_values = [
+            *case.options.items(),
+            ("data", case.data),
+            ("ids", case.ids),
+            ("", case.pairs),
+        ]
         return {
-            (name, repr(value))
-            for name, value in [
-                *case.options.items(),
-                ("ids", case.ids),
-                ("", case.pairs),
-            ]
+            (name, value.split(":")[0])
+            if isinstance(value, str)
+            else (name, value if isinstance(value, bool) else type(value))
+            for name, value in named_values
         }
 
     chosen_cases = []
-    missing = set().union(*map(values, cases))
+    missing = set().union(*map(values, cases)) - set().union(*map(values, others))
     while missing:
         chosen_cases.append(max(cases, key=lambda case: len(values(case) & missing)))
         missing -= values(chosen_cases[-1])
