@@ -35,6 +35,7 @@ from statistics import mean, median
 from typing import Any
 
 from data import synthetic, write_jsonl
+from processes import processes_below
 
 ROOT = Path(__file__).parents[1]
 
@@ -63,35 +64,12 @@ class Outcome:
         )
 
 
-def processes_below(pid: int) -> dict[int, str]:
-    """Return the commands of the children of a process, and of their children."""
-    children: dict[int, list[int]] = {}
-    names = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            with contextlib.suppress(OSError):
-                status = Path("/proc", name, "stat").read_text()
-                command = (
-                    Path("/proc", name, "cmdline")
-                    .read_bytes()
-                    .decode("utf-8", "replace")
-                )
-                parent = int(status.rpartition(")")[2].split()[1])
-                children.setdefault(parent, []).append(int(name))
-                names[int(name)] = command.replace("\0", " ")
-    found = {}
-    waiting = [pid]
-    while waiting:
-        for child in children.get(waiting.pop(), []):
-            found[child] = names[child]
-            waiting.append(child)
-    return found
-
-
 def kill_one(pid: int, word: str, rng: random.Random) -> bool:
     """Kill one of the processes below a process that have a word in their commands."""
     chosen = [
-        child for child, command in processes_below(pid).items() if word in command
+        child
+        for child, process in processes_below(pid).items()
+        if word in process.command
     ]
     if not chosen:
         return False
@@ -275,12 +253,17 @@ class SparkRuns:
         self._local = folder / "local"
         os.environ |= {
             "SPARK_HOME": str(Path(pyspark.__file__).parent),
-            "SPARK_WORKER_DIR": str(folder / "executors"),
             "PYTHONPATH": str(ROOT),
             "PYSPARK_PYTHON": sys.executable,
             "TMPDIR": str(self._temporary),
         }
+        # Few classes are compiled: the runs are short, and there are three virtual machines.
+        virtual_machine = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
         options = {
+            "spark.driver.extraJavaOptions": virtual_machine,
+            "spark.executor.extraJavaOptions": virtual_machine,
+            "spark.sql.codegen.wholeStage": "false",
+            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
             "spark.local.dir": str(self._local),
@@ -337,8 +320,11 @@ class SparkRuns:
         return [path.name for path in self._temporary.rglob("lshfast-*")]
 
     def close(self) -> None:
-        """End the session."""
+        """End the session, and remove the logs of the executors, which are beside Spark."""
+        application = self._session.sparkContext.applicationId
         self._session.stop()
+        logs = Path(os.environ["SPARK_HOME"], "work", application)
+        shutil.rmtree(logs, ignore_errors=True)
 
 
 WAYS: dict[str, Callable[[Path, Path], Any]] = {

@@ -6,6 +6,7 @@ is imported by the methods, because arguments are checked without it.
 
 from __future__ import annotations
 
+import mmap
 import secrets
 import tempfile
 from collections.abc import Iterator
@@ -494,7 +495,8 @@ class HeldRows:
     def _spool(self) -> None:
         pa = optional("pyarrow", "spark")
         if self._writer is None:
-            self._file = tempfile.NamedTemporaryFile(prefix="lshfast-", suffix=".arrow")  # noqa: SIM115
+            # It has no name, so nothing is left if the worker is killed.
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115
             self._writer = pa.ipc.new_file(self._file, self._batches[0].schema)
         for batch in self._batches:
             self._writer.write_batch(batch)
@@ -509,10 +511,11 @@ class HeldRows:
         self._spool()
         self._writer.close()
         self._file.flush()
-        return pa.ipc.open_file(pa.memory_map(self._file.name)).read_all()
+        mapped = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        return pa.ipc.open_file(pa.py_buffer(mapped)).read_all()
 
     def close(self) -> None:
-        """Forget all rows, and delete the file."""
+        """Forget all rows, and close the file, which deletes it."""
         if self._file is not None:
             self._file.close()
         self._file = self._writer = self.label = None
