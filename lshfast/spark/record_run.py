@@ -12,6 +12,7 @@ On the cluster:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -257,19 +258,8 @@ class _RecordRun:
         """Return the pairs that score enough for a link as a table of Arrow."""
         from pyspark.sql import functions as F
 
-        candidates = self._candidates(model)
-        for side, (table, key) in enumerate(
-            zip(self._sides, ("id_a", "id_b"), strict=True)
-        ):
-            rows = table.rows_of(model.columns(side), key, key[-1])
-            candidates = candidates.join(rows, key)
-        types = [table.frame.schema[table.id].dataType for table in self._sides]
-        schema = f"id_a {types[0].simpleString()}, id_b {types[1].simpleString()}, score double"
-        scored = candidates.select("id_a", "id_b", "a", "b").mapInArrow(
-            ScoreTask(model), schema
-        )
-        scored = scored.persist()
-        try:
+        with ExitStack() as held_frames:
+            scored = self._scored(model, held_frames)
             count = scored.agg(F.count("*").alias("pairs")).collect()[0]["pairs"]
             if count > self._limits.pairs:
                 raise OverflowError(
@@ -277,21 +267,40 @@ class _RecordRun:
                     f"{self._limits.pairs:,}: raise the threshold, or limits.pairs"
                 )
             return scored.toArrow()
-        finally:
-            scored.unpersist()
 
-    def _candidates(self, model: RecordModel) -> DataFrame:
+    def _scored(self, model: RecordModel, held_frames: ExitStack) -> DataFrame:
+        """Return the pairs that score enough, which are persisted until the stack is closed."""
+        candidates = self._candidates(model, held_frames)
+        for side, (table, key) in enumerate(
+            zip(self._sides, ("id_a", "id_b"), strict=True)
+        ):
+            rows = table.rows_of(model.columns(side), key, key[-1])
+            candidates = candidates.join(rows, key)
+        types = [table.frame.schema[table.id].dataType for table in self._sides]
+        schema = f"id_a {types[0].simpleString()}, id_b {types[1].simpleString()}, score double"
+        pairs = candidates.select("id_a", "id_b", "a", "b")
+        scored = pairs.mapInArrow(ScoreTask(model), schema).persist()
+        held_frames.callback(scored.unpersist)
+        return scored
+
+    def _keys(self, model: RecordModel, held_frames: ExitStack) -> list[DataFrame]:
+        """Return the keys of both sides, which are persisted: they are read twice."""
+        keys = []
+        for side, table in enumerate(self._tables):
+            kind = table.frame.schema[table.id].dataType.simpleString()
+            rows = table.rows_of(model.key_columns(side), "id", "row")
+            task = RecordKeyTask(model, side)
+            keys_of_table = rows.mapInArrow(task, f"rule int, key string, id {kind}")
+            keys_of_table = keys_of_table.persist()
+            held_frames.callback(keys_of_table.unpersist)
+            keys.append(keys_of_table)
+        return keys * 2 if self._is_single else keys
+
+    def _candidates(self, model: RecordModel, held_frames: ExitStack) -> DataFrame:
         """Return the pairs of the rules, each once; blocks above their caps are left out."""
         from pyspark.sql import functions as F
 
-        keys = [
-            table.rows_of(model.key_columns(side), "id", "row").mapInArrow(
-                RecordKeyTask(model, side),
-                "rule int, key string, id "
-                + table.frame.schema[table.id].dataType.simpleString(),
-            )
-            for side, table in enumerate(self._sides)
-        ]
+        keys = self._keys(model, held_frames)
         sizes = [
             side.groupBy("rule", "key").agg(F.count("*").alias(f"rows_{name}"))
             for side, name in zip(keys, "ab", strict=True)
