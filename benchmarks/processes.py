@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -55,6 +56,12 @@ def processes_below(pid: int) -> dict[int, Process]:
     return below
 
 
+def seconds_of_all() -> float:
+    """Return the processor seconds of this process and of all below it."""
+    below = processes_below(os.getpid()).values()
+    return time.process_time() + sum(process.seconds for process in below)
+
+
 class Taken(NamedTuple):
     """What a command took: its status, processor seconds, and the most resident bytes of its processes."""
 
@@ -94,8 +101,4 @@ def measured(command: Sequence[str]) -> Taken:
     has_ended.set()
     thread.join()
     waited_seconds = usage.ru_utime + usage.ru_stime
-    return Taken(
-        process.returncode,
-        max(seconds, waited_seconds),
-        max(nbytes, usage.ru_maxrss * 1024),
-    )
+    return Taken(process.returncode, max(seconds, waited_seconds), nbytes)

@@ -1,7 +1,7 @@
 """The Spark engine and the native engine on the same Parquet files, in turns; Spark's session has started and run once.
 
     python benchmarks/spark.py DIR [--megabytes 200] [--partitions 2 7 200] [--exactly] [--repeat 3] [--master M]
-        [--broadcast-rows N] [--passages 50]
+        [--broadcast-rows N] [--passages 50] [--vectors 100000 [--coordinates 128]] [--records 100000]
 
 DIR is created with a corpus if it does not exist: the Python sources that this interpreter can import, repeated with
 mutations until there are so many megabytes of text. A third of the repetitions are near-duplicates with up to one word
@@ -12,7 +12,9 @@ With --broadcast-rows 0, small corpora are joined as those with more than a mill
 filter, and without broadcasts of Spark's own. The bytes that each run shuffles are printed, as Spark compresses them.
 
 With --passages, shared passages of that length are searched for instead: within the corpus, and those of its first
-hundred texts.
+hundred texts. With --vectors, so many random vectors are deduplicated, of which a fifth are near to others; with
+--records, two tables of so many people are linked, of which half are the same, on the cluster and with a model from a
+fifth of them; both need no DIR. These print seconds, and processor seconds of all processes.
 """
 
 from __future__ import annotations
@@ -21,18 +23,22 @@ import argparse
 import re
 import sysconfig
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from data import decoded, raw_files
+from processes import seconds_of_all
 
 import lshfast
 import lshfast.passages
+import lshfast.records
 import lshfast.spark
 
 WORD = re.compile(r"\w+")
@@ -110,36 +116,150 @@ def shuffled_bytes(session: Any) -> int:
     )
 
 
+Result = TypeVar("Result")
+
+
+def timed(call: Callable[[], Result]) -> tuple[Result, tuple[float, float]]:
+    """Make a call, and return its seconds and the processor seconds of all processes."""
+    start = time.perf_counter()
+    processor_start = seconds_of_all()
+    result = call()
+    return result, (time.perf_counter() - start, seconds_of_all() - processor_start)
+
+
+def print_times(
+    name: str, native: list[tuple[float, float]], spark: list[tuple[float, float]]
+) -> None:
+    """Print the medians of seconds and of processor seconds, and their ratios."""
+    columns = []
+    for place, unit in enumerate(("s", "CPU s")):
+        native_time, spark_time = (
+            median(times[place] for times in turns) for turns in (native, spark)
+        )
+        columns.append(
+            f"native {native_time:.2f} {unit}, Spark {spark_time:.2f} {unit} ({spark_time / native_time:.1f} x)"
+        )
+    print(f"{name}: {'; '.join(columns)}", flush=True)
+
+
 def compare_passages(session: Any, files: list[str], length: int, repeat: int) -> None:
     """Print the seconds of searches for shared passages in turns, and compare the passages."""
     texts = pa.concat_tables(pq.read_table(file) for file in files).column("text")
     frame = session.read.parquet(*files)
     for name, against in (("corpus", None), ("against", texts[:100])):
-        times = []
+        native_times = []
+        spark_times = []
         for _ in range(repeat):
-            start = time.perf_counter()
-            native = lshfast.passages.find(texts, against, length=length, threads=2)
-            middle = time.perf_counter()
-            found = lshfast.spark.passages(frame, against=against, length=length)
-            times.append((middle - start, time.perf_counter() - middle))
+            native, taken = timed(
+                partial(lshfast.passages.find, texts, against, length=length, threads=2)
+            )
+            native_times.append(taken)
+            found, taken = timed(
+                partial(lshfast.spark.passages, frame, against=against, length=length)
+            )
+            spark_times.append(taken)
         table = found.orderBy("id_i", "i_unit", "id_j", "j_unit").toArrow()
         found.unpersist()
         for column in ("i", "j", "units", "i_start_byte", "j_end_byte"):
             expected = native.spans[column]
             values = table.column(f"id_{column}" if len(column) == 1 else column)
             assert np.array_equal(values.to_numpy(), expected), column
-        native_time, spark_time = (median(each) for each in zip(*times, strict=True))
-        print(
-            f"passages, {name}: {len(native):,}; native {native_time:.2f} s, Spark {spark_time:.2f} s",
-            flush=True,
+        print_times(f"{len(native):,} passages, {name}", native_times, spark_times)
+
+
+def compare_vectors(session: Any, rows: int, coordinates: int, repeat: int) -> None:
+    """Print the seconds of deduplications of vectors in turns, and compare the rows."""
+    rng = np.random.default_rng(1)
+    vectors = rng.standard_normal((rows, coordinates)).astype(np.float32)
+    near = rng.permutation(rows)[: rows // 5]
+    noise = rng.standard_normal((len(near), coordinates)) * rng.uniform(
+        0, 0.3, (len(near), 1)
+    )
+    vectors[near] = vectors[rng.integers(0, rows, len(near))] + noise
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), coordinates)
+    table = pa.table(
+        {"id": np.arange(rows), "vector": lists.cast(pa.list_(pa.float32()))}
+    )
+    native_times = []
+    spark_times = []
+    with TemporaryDirectory() as folder:
+        pq.write_table(
+            table, f"{folder}/vectors.parquet", row_group_size=max(1, rows // 8)
         )
+        frame = session.read.parquet(folder)
+        for _ in range(repeat):
+            native, taken = timed(partial(lshfast.dedup, vectors, threads=2))
+            native_times.append(taken)
+            found, taken = timed(partial(lshfast.spark.dedup, frame, "vector"))
+            spark_times.append(taken)
+            kept = found.orderBy("id").toArrow().column("keep").to_numpy()
+            found.unpersist()
+            assert np.array_equal(kept, native.keep)
+    print_times(f"{rows:,} vectors of {coordinates}", native_times, spark_times)
+
+
+def people(rows: int, rng: np.random.Generator) -> list[dict[str, Any]]:
+    """Return random records of people."""
+    letters = np.array(list("abcdefghiklmnoprstuv"))
+    names = ["".join(letters[rng.integers(0, 20, 7)]) for _ in range(4000)]
+    records = []
+    for given, surname, city, year, day, phone in rng.integers(
+        0, 1 << 30, (rows, 6)
+    ).tolist():
+        record = {
+            "given": names[given % 400],
+            "surname": names[surname % 4000],
+            "city": names[city % 500],
+        }
+        record["born"] = f"{1940 + year % 66}-{1 + day % 12:02}-{1 + day // 12 % 28:02}"
+        record["phone"] = f"0{phone % 10**9:09}"
+        records.append(record)
+    return records
+
+
+def compare_records(session: Any, rows: int, repeat: int) -> None:
+    """Print the seconds of links of two tables in turns; Spark has a model of its own, so links may differ."""
+    rng = np.random.default_rng(1)
+    ours = people(rows, rng)
+    theirs = [*ours[: rows // 2], *people(rows - rows // 2, rng)]
+    theirs = [
+        record | ({"surname": record["surname"][::-1]} if row % 10 == 0 else {})
+        for row, record in enumerate(theirs)
+    ]
+    rules = ["key:surname+born", "key:phone"]
+    tables = [
+        pa.Table.from_pylist([{"id": row, **record} for row, record in enumerate(side)])
+        for side in (ours, theirs)
+    ]
+    native_times = []
+    spark_times = []
+    limits = lshfast.spark.RecordLimits(driver_rows=0, sample_rows=2 * rows // 5)
+    with TemporaryDirectory() as folder:
+        frames = []
+        for name, table in zip("ab", tables, strict=True):
+            pq.write_table(table, f"{folder}/{name}.parquet")
+            frames.append(session.read.parquet(f"{folder}/{name}.parquet"))
+        for _ in range(repeat):
+            native, taken = timed(
+                partial(lshfast.records.match_records, *tables, rules=rules)
+            )
+            native_times.append(taken)
+            found, taken = timed(
+                partial(
+                    lshfast.spark.match_records, *frames, rules=rules, limits=limits
+                )
+            )
+            spark_times.append(taken)
+            links = found.count()
+    name = f"2 x {rows:,} records, {len(native.i):,} links, {links:,} on Spark"
+    print_times(name, native_times, spark_times)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description="Compare the Spark engine with the native one."
     )
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--megabytes", type=int, default=200)
     parser.add_argument("--partitions", type=int, nargs="+", default=[2, 7, 200])
     parser.add_argument("--repeat", type=int, default=3)
@@ -147,6 +267,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--driver-memory", default="3g")
     parser.add_argument(
         "--passages", type=int, help="search for passages of so many words"
+    )
+    parser.add_argument("--vectors", type=int, help="deduplicate so many vectors")
+    parser.add_argument("--coordinates", type=int, default=128)
+    parser.add_argument(
+        "--records", type=int, help="link two tables of so many records"
     )
     parser.add_argument(
         "--broadcast-rows", type=int, help="Limits.broadcast_rows of the runs"
@@ -157,14 +282,19 @@ def main(argv: Sequence[str] | None = None) -> None:
         help="keep Spark from joining small partitions",
     )
     a = parser.parse_args(argv)
-    if not a.folder.exists():
-        write_corpus(a.folder, a.megabytes)
-    files = sorted(str(path) for path in a.folder.glob("*.parquet"))
-    nbytes = sum(
-        pq.read_table(file, columns=["text"]).column("text").nbytes for file in files
-    )
-    rows = sum(pq.read_metadata(file).num_rows for file in files)
-    print(f"{nbytes / 1e6:,.0f} MB of text, {rows:,} rows", flush=True)
+    if a.folder is None and not (a.vectors or a.records):
+        parser.error("DIR is needed")
+    files: list[str] = []
+    if a.folder is not None:
+        if not a.folder.exists():
+            write_corpus(a.folder, a.megabytes)
+        files = sorted(str(path) for path in a.folder.glob("*.parquet"))
+        nbytes = sum(
+            pq.read_table(file, columns=["text"]).column("text").nbytes
+            for file in files
+        )
+        rows = sum(pq.read_metadata(file).num_rows for file in files)
+        print(f"{nbytes / 1e6:,.0f} MB of text, {rows:,} rows", flush=True)
 
     from pyspark.sql import SparkSession
 
@@ -177,11 +307,22 @@ def main(argv: Sequence[str] | None = None) -> None:
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")
-    lshfast.spark.dedup(
+    first_texts = [(row, f"text {row} of the first run") for row in range(100)]
+    first_rows = (
         session.read.parquet(files[0])
+        if files
+        else session.createDataFrame(first_texts, ["id", "text"])
+    )
+    lshfast.spark.dedup(
+        first_rows
     ).unpersist()  # starts the Python workers, and warms up the JVM
     if a.passages:
         compare_passages(session, files, a.passages, a.repeat)
+    if a.vectors:
+        compare_vectors(session, a.vectors, a.coordinates, a.repeat)
+    if a.records:
+        compare_records(session, a.records, a.repeat)
+    if a.passages or a.vectors or a.records:
         session.stop()
         return
     limits = {}
