@@ -1,11 +1,13 @@
 """One query at a time: the answer is the one that the query has in a batch."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lshfast import NearNeighbors, kernels
+from lshfast import HammingIndex, NearNeighbors, kernels
 
 KEYS = {"int": int, "str": str, "object": lambda i: (i, str(i))}
 
@@ -134,3 +136,50 @@ def test_threads_share_an_index():
     right = list(index.query(points[:200], 5))
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(lambda row: index.query(row, 5), points[:200])) == right
+
+
+@given(
+    st.sampled_from([1, 5, 64, 70, 128, 256]),
+    st.integers(0, 60),
+    st.sampled_from([np.uint64, np.int64, ">u8"]),
+    st.sampled_from(list(KEYS)),
+    st.integers(0, 2**32),
+)
+@example(64, 60, np.uint64, "int", 1)
+@settings(max_examples=10)
+def test_one_code_is_answered_as_in_a_batch(bits, n, dtype, keys, seed):
+    rng = np.random.default_rng(seed)
+    words = -(-bits // 64)
+    codes = rng.integers(0, 2**64, (n + 9, words), dtype=np.uint64)
+    codes[:, -1] >>= np.uint64(-bits % 64)
+    codes[n // 2 :] = codes[: n + 9 - n // 2] ^ np.uint64(1)
+    index = HammingIndex(bits, radius=min(bits, 3))
+    index.insert([KEYS[keys](i) for i in range(n)], codes[:n])
+    index.remove([KEYS[keys](i) for i in range(0, n, 3)])
+    queries = codes.astype(dtype, copy=False)
+    for search in (index.query, index.within, partial(index.query, k=2)):
+        assert [search(code) for code in queries] == list(search(queries[:, :]))
+    assert [index.within(code, bits) for code in queries] == list(
+        index.within(queries, bits)
+    )
+
+
+def test_one_code_among_blocks_is_answered_as_in_a_batch():
+    rng = np.random.default_rng(2)
+    codes = rng.integers(0, 2**64, (30_000, 1), dtype=np.uint64)
+    index = HammingIndex(64, radius=3)
+    index.insert(range(20_000), codes[:20_000])
+    index.insert(range(20_000, 30_000), codes[20_000:])
+    index.remove(range(0, 30_000, 11))
+    queries = codes[rng.integers(0, 30_000, 40)] ^ np.uint64(65)
+    for search in (index.query, index.within, partial(index.within, radius=2)):
+        assert [search(code) for code in queries] == list(search(queries))
+
+
+@pytest.mark.parametrize("bits", [5, 70])
+def test_one_code_with_bits_beyond_is_refused(bits):
+    index = HammingIndex(bits, radius=2)
+    code = np.full(-(-bits // 64), 2**63, np.uint64)
+    for search in (index.query, index.within):
+        with pytest.raises(ValueError, match=f"zeros in bit {bits} and above"):
+            search(code)

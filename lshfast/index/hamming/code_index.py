@@ -185,12 +185,24 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
         search: Callable[[UInt64Array, int], Many],
     ) -> list[One] | Many:
         """Return the answer to one code, or the answers to several, by a search."""
-        self._check_hash(codes)
-        array = codes_of(codes, self.bits)
+        array = self._plain_code(codes)
+        if array is None:
+            self._check_hash(codes)
+            array = codes_of(codes, self.bits)
         threads = thread_count(threads)
         with self._entries.gate.reading():
             answers = search(array.reshape(-1, self._entries.words), threads)
         return answers[0] if array.ndim == 1 else answers
+
+    def _plain_code(self, codes: Any) -> UInt64Array | None:
+        """Return one code that is an array of words and needs no conversion, or None."""
+        if type(codes) is not np.ndarray or codes.dtype != np.uint64:
+            return None
+        if codes.shape != (self._entries.words,) or not codes.flags.c_contiguous:
+            return None
+        if self.bits % 64 and int(codes[-1]) >> self.bits % 64:
+            return None
+        return codes
 
     @abstractmethod
     def _apart(self, limit: Bound | None, bound: Bound) -> IsApart | None:

@@ -29,7 +29,7 @@ from lshfast.index.hamming.segments import (
     nearest,
     within,
 )
-from lshfast.index.keys import offsets_of
+from lshfast.index.keys import listed, offsets_of
 from lshfast.index.matches import in_pieces
 from lshfast.index.stores.values import OnDuplicate, check_on_duplicate
 from lshfast.kernels.hamming import MAX_ROWS, distances
@@ -201,7 +201,16 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
         >>> index.within(np.array([[6], [0]], np.uint64), 1)
         HammingMatches(2 queries, 2 matches, method='scan')
         """
-        return self._all_within(codes, radius, least, threads)
+        code = None
+        if least is None and threads is None:
+            code = self._plain_code(codes)
+        if code is None:
+            return self._all_within(codes, radius, least, threads)
+        bound = self._bound_or(radius)
+        with self._entries.gate.reading():
+            view = self._entries.view()
+            hits = within(view, self.bits, code[np.newaxis], bound)
+            return self._matches(hits)
 
     @overload
     def query(
@@ -275,7 +284,23 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
         >>> index.query(np.array([6], np.uint64), k=2, least=1)
         [HammingMatch(key='a', distance=1), HammingMatch(key='b', distance=3)]
         """
-        return self._first(codes, k, self._apart(least, self.bits), threads)
+        code = None
+        if least is None and threads is None:
+            code = self._plain_code(codes)
+        if code is None:
+            return self._first(codes, k, self._apart(least, self.bits), threads)
+        k = check_int("k", k, 1)
+        with self._entries.gate.reading():
+            view = self._entries.view()
+            most = max(min(k, len(self)), 1)
+            by_scan = not view.segments
+            _, hits, _ = nearest(view, code[np.newaxis], most, by_scan)
+            return self._matches(hits)
+
+    def _matches(self, hits: UInt64Array) -> list[HammingMatch]:
+        """Return the answer to one query by its hits; the gate is open for readers."""
+        keys = listed(self._entries.names(row_of(hits)))
+        return list(map(HammingMatch, keys, distance_of(hits).tolist()))
 
     def _apart(self, limit: int | None, bound: int) -> IsApart | None:
         if limit is None:

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from lshfast._common.types import Int64Array, UInt64Array
+from lshfast._common.types import Int64Array, UInt8Array, UInt64Array
 from lshfast.index.hamming.plan import (
     LEAST_GAIN,
     HammingPlan,
@@ -79,7 +79,7 @@ def within(
         plan = segment.plan(bits, radius)
         live = view.alive(first, end)
         if plan.method == "blocks":
-            levels = np.minimum(plan.levels, 255).astype(np.uint8)
+            levels = _levels_of(plan.levels)
             hits_of_segments.append(
                 segment.blocks.within(queries, radius, levels, live, first)[0]
             )
@@ -89,12 +89,23 @@ def within(
             )
     first = view.tail
     end = view.used
-    hits_of_segments.append(
-        scan_within(
-            view.codes[first:end], queries, radius, view.alive(first, end), first
+    if first < end or not hits_of_segments:
+        hits_of_segments.append(
+            scan_within(
+                view.codes[first:end], queries, radius, view.alive(first, end), first
+            )
         )
-    )
-    return np.sort(np.concatenate(hits_of_segments))
+    hits = hits_of_segments[0]
+    if len(hits_of_segments) > 1:
+        hits = np.concatenate(hits_of_segments)
+    return np.sort(hits) if len(hits) > 1 else hits
+
+
+@lru_cache(64)
+def _levels_of(levels: tuple[int, ...]) -> UInt8Array:
+    array = np.minimum(levels, 255).astype(np.uint8)
+    array.flags.writeable = False
+    return array
 
 
 def nearest(
@@ -115,7 +126,8 @@ def nearest(
             searched += len(queries) * (end - first)
     first = view.tail
     end = view.used
-    best.scan(view.codes[first:end], queries, view.alive(first, end), first)
+    if first < end:
+        best.scan(view.codes[first:end], queries, view.alive(first, end), first)
     return *best.hits(), by_scan or SCANNED * scanned > searched
 
 
