@@ -77,6 +77,10 @@ PASSAGES_OPTIONS = (
         "Write pairs of texts that share passages: the share of each text, and the longest "
         "passage.",
     ),
+    file_option(
+        "places",
+        "Write all places of each passage, a row each; not with --against.",
+    ),
     file_option("report", "Write the number of rows with a passage, for each file."),
     *options_named("html", "html_texts"),
     *options_named("on_error", "threads", "overwrite"),
@@ -96,6 +100,10 @@ def find_passages(options: Options, console: Console) -> None:
     from lshfast.passages.job import find_in_files, outputs_of
     from lshfast.passages.plan import MOST_LENGTH, PassageUnit, make_passage_plan
 
+    if options.places is not None and options.against:
+        raise ValueError(
+            "--places is for passages within INPUT: with --against, -o FILE has all their places"
+        )
     unit: PassageUnit = "word" if options.min_chars is None else "char"
     shortest = "min_words" if unit == "word" else "min_chars"
     length = check_int(
@@ -126,6 +134,7 @@ def find_passages(options: Options, console: Console) -> None:
         options.overwrite,
         console.page(options),
         source.table(options, "pairs"),
+        source.table(options, "places"),
     )
     other = None
     if options.against:

@@ -39,7 +39,7 @@ MOST_PAIRS_NAMED = 10
 
 @dataclass(frozen=True)
 class PassageOutputs:
-    """The outputs, or None: passages, counts by file, rows without copies, a page, pairs.
+    """The outputs, or None: passages, counts by file, rows without copies, a page, pairs, places.
 
     With `whole_rows`, rows that would be shortened are left out.
     """
@@ -50,6 +50,7 @@ class PassageOutputs:
     overwrite: bool = False
     page: PageOutput | None = None
     pairs: str | None = None
+    places: str | None = None
     whole_rows: bool = False
 
 
@@ -61,19 +62,20 @@ def outputs_of(
     overwrite: bool = False,
     page: PageOutput | None = None,
     pairs: str | None = None,
+    places: str | None = None,
 ) -> PassageOutputs:
     """Return the outputs of the command's options; `output` has rows if copies are removed."""
     if remove:
         if output is None:
             raise ValueError("--remove needs an output for the rows: -o FILE")
         return PassageOutputs(
-            passages, report, output, overwrite, page, pairs, remove == "rows"
+            passages, report, output, overwrite, page, pairs, places, remove == "rows"
         )
     if passages is not None:
         raise ValueError(
             "--passages needs --remove; without it, -o FILE is for the passages"
         )
-    return PassageOutputs(output, report, None, overwrite, page, pairs)
+    return PassageOutputs(output, report, None, overwrite, page, pairs, places)
 
 
 class FileCounts(NamedTuple):
@@ -318,14 +320,21 @@ def find_in_files(
     """
     if stream_against and against is None:
         raise ValueError("--stream-against needs --against")
-    tables = [outputs.rows, outputs.spans, outputs.report, outputs.pairs]
+    tables = [
+        outputs.rows,
+        outputs.spans,
+        outputs.report,
+        outputs.pairs,
+        outputs.places,
+    ]
     job = Job(tables, inputs.on_error, outputs.overwrite, page=outputs.page)
     corpus = job.open(inputs, outputs.rows)
     other = None if against is None else job.open(against)
     job.check()
     if not (any(tables) or outputs.page):
         raise ValueError(
-            "an output is needed: -o FILE, --pairs FILE, --report FILE or --html FILE"
+            "an output is needed: -o FILE, --pairs FILE, --places FILE, --report FILE or --html "
+            "FILE"
         )
     if other is None:
         with job.reading(corpus):
@@ -402,6 +411,9 @@ def _write_tables(
         kinds = {"key_i": id_kind(corpus), "text": "string"}
         kinds |= dict.fromkeys(("key_j", "as"), id_kind(other))
         job.write(outputs.pairs, _tables_of_pairs(corpus, other, result), kinds)
+    if outputs.places is not None:
+        kinds = {"key": id_kind(corpus), "text": "string"}
+        job.write(outputs.places, _tables_of_places(corpus, result), kinds)
     if outputs.report is not None:
         table = _table_of_counts(counts)
         kinds = dict.fromkeys(table, "int64") | {"file": "string"}
@@ -511,6 +523,25 @@ def _tables_of_pairs(
                 )
             ],
             "text": texts,
+        }
+
+
+def _tables_of_places(corpus: Corpus, result: SharedPassages) -> Iterator[Table]:
+    """Return the table of all places of passages in parts, the first of which may be empty."""
+    all_places = result.all_places()
+    counts = np.bincount(all_places["passage"])
+    for which in parts_of_rows(max(1, len(all_places)), SPANS_AT_ONCE):
+        part = all_places[which]
+        yield {
+            "passage": part["passage"],
+            "places": counts[part["passage"]],
+            "key": [corpus.key(row) for row in part["row"].tolist()],
+            "start": part["start"],
+            "end": part["end"],
+            "start_byte": part["start_byte"],
+            "end_byte": part["end_byte"],
+            f"{result.plan.unit}s": part["units"],
+            "text": result.texts(np.ascontiguousarray(part["span"])),
         }
 
 

@@ -67,7 +67,7 @@ def text_pairs(
     longest = by_length[starts]
     pairs["longest"] = spans["units"][longest]
     pairs["span"] = numbers[longest]
-    crowds = _crowds(spans, within)
+    crowds = crowds_of(spans, within)
     pairs["texts"] = crowds.texts[longest]
     pairs["first"] = crowds.first[longest]
     share = np.maximum(pairs["i_share"], pairs["j_share"])
@@ -84,14 +84,15 @@ def one_of_each_crowd(pairs: TextPairs) -> TextPairs:
     return pairs[np.sort(first)]
 
 
-class _Crowds(NamedTuple):
-    """For each span, the number of texts that have its run, and the first of them."""
+class Crowds(NamedTuple):
+    """For each span, how many texts have its run, the first of them, and the crowd's number."""
 
     texts: Int64Array
     first: Int64Array
+    numbers: Int64Array
 
 
-def _crowds(spans: Spans, within: bool) -> _Crowds:
+def crowds_of(spans: Spans, within: bool) -> Crowds:
     """Return the texts that spans connect, directly or through others, with equal runs of units."""
     # The texts j of a search against others get negative numbers, the first one the least.
     others = spans["j"] if within else spans["j"] - int(spans["j"].max(initial=0)) - 1
@@ -120,4 +121,4 @@ def _crowds(spans: Spans, within: bool) -> _Crowds:
     first = texts[crowd_starts][place]
     if not within:
         first = first + int(spans["j"].max(initial=0)) + 1
-    return _Crowds(sizes[place].astype(np.int64), first)
+    return Crowds(sizes[place].astype(np.int64), first, place.astype(np.int64))

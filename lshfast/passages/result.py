@@ -18,6 +18,7 @@ from lshfast.kernels import passages
 from lshfast.kernels.text import Texts
 from lshfast.passages.page import FileRow, PageSide, page_of, unlisted_figures
 from lshfast.passages.pairs import TextPairs, text_pairs
+from lshfast.passages.places import Places, all_places
 from lshfast.passages.plan import PassagePlan
 from lshfast.passages.run import FoundPassages
 from lshfast.passages.spans import Cuts, Ranges, Spans, union_of
@@ -207,6 +208,45 @@ class SharedPassages(Shown):
             if side == "i" or self.against_units is None
             else self.against_units
         )
+
+    def all_places(self) -> Places:
+        """Return all places of each passage that texts share with each other.
+
+        `spans` has pairs of places, and a passage inside of a longer one is in several of them.
+
+        Returns
+        -------
+        structured ndarray of shape (m,)
+            One row a place, all int64: ``passage``, the number of the passage, from the one with
+            most places on (of equally many, the longest first); ``span``, a span in `spans` with
+            its text; ``row``, the text; ``unit`` and ``units``, its first word or character and
+            their number; ``start``, ``end`` in characters, and ``start_byte``, ``end_byte``. Sorted
+            by passage, row and unit.
+
+        Raises
+        ------
+        ValueError
+            After a search against other texts, in which `spans` has all places in the texts.
+
+        Examples
+        --------
+        >>> from lshfast import passages
+        >>> found = passages.find(["a b c d e", "x a b c d y", "now a b c"], length=3)
+        >>> for place in found.all_places():
+        ...     text = found.texts(place["span"].reshape(1))[0]
+        ...     print(place["passage"], text, place["row"], place["start"])
+        0 a b c 0 0
+        0 a b c 1 2
+        0 a b c 2 4
+        1 a b c d 0 0
+        1 a b c d 1 2
+        """
+        if self.against_units is not None:
+            raise ValueError(
+                "all_places is for a search within texts: after one against other texts, `spans` "
+                "has all places in the texts"
+            )
+        return all_places(self.spans, self._held, self.units, self.plan)
 
     def __iter__(self) -> Iterator[Passage]:
         for rows in parts_of_rows(len(self.spans), 1024):

@@ -110,12 +110,13 @@ def find_within(
         ranges = union_of(counts, matches.y, matches.y_unit, matches.units)
         cut_ranges = _cut_ranges(found, ranges, counts, plan)
         cuts = cuts_of(texts, counts, cut_ranges, words)
+        covered = ranges.units(len(texts))
         return FoundPassages(
             spans,
             cuts,
             counts,
-            ranges.units(len(texts)),
-            cut_ranges.units(len(texts)),
+            covered,
+            covered if cut_ranges is ranges else cut_ranges.units(len(texts)),
             None,
             None,
             texts,

@@ -50,10 +50,14 @@ class RowRuns(NamedTuple):
     units: Int64Array
 
 
+NO_RUNS = RowRuns(*(np.zeros(0, np.int64),) * 3)
+
+
 class MatchesWithin(NamedTuple):
     """The matches of texts with each other, and where their common runs are.
 
-    `first_runs` are the first places of common runs, and `later_runs` all others.
+    `first_runs` are the first places of common runs, and `later_runs` all others; both are empty if
+    the plan has no `more_than`.
     """
 
     matches: RowMatches
@@ -135,10 +139,13 @@ def search_within(
         )
         runs.append(windows.later_runs())
     matches = _finished(column, column, parts, runs, plan)
+    matches_by_row = _by_row(matches, column, rows, column, rows)
+    if plan.more_than is None:
+        return MatchesWithin(matches_by_row, NO_RUNS, NO_RUNS)
     x, y, counts = (np.concatenate(part) for part in zip(*runs, strict=True))
     units = counts + plan.length - 1
     return MatchesWithin(
-        _by_row(matches, column, rows, column, rows),
+        matches_by_row,
         _runs_by_row(column, rows, x, units),
         _runs_by_row(column, rows, y, units),
     )

@@ -100,15 +100,13 @@ class WindowGroups:
         units = self._texts.units
         while True:
             self._multiplier = draw_multiplier()
-            hashes = _window_hashes(
-                units, first, counts, self._length, self._multiplier
-            )
+            hashes = window_hashes(units, first, counts, self._length, self._multiplier)
             self._groups = HashGroups(hashes)
             earlier, later = (
                 self._windows[items] for items in _neighbours(self._groups)
             )
             lengths = np.full(len(later), self._length, np.int64)
-            if _are_equal(self._texts, self._texts, earlier, later, lengths):
+            if are_equal_runs(self._texts, self._texts, earlier, later, lengths):
                 self._group = self._groups.of_items()[0]
                 return
 
@@ -146,9 +144,7 @@ class WindowGroups:
         """Return places and groups of the windows low[i]..high[i] of other texts that are found."""
         counts = high - low + 1
         places = spread(low, counts)
-        hashes = _window_hashes(
-            texts.units, low, counts, self._length, self._multiplier
-        )
+        hashes = window_hashes(texts.units, low, counts, self._length, self._multiplier)
         group = self._groups.find(hashes)
         is_group = group >= 0
         places = places[is_group]
@@ -159,10 +155,10 @@ class WindowGroups:
         heads = same.members[same.first]
         first_places = self.first_places[group]
         # Otherwise some hashes collide.
-        within = _are_equal(
+        within = are_equal_runs(
             texts, texts, places[earlier], places[later], lengths[later]
         )
-        heads_equal = within and _are_equal(
+        heads_equal = within and are_equal_runs(
             self._texts, texts, first_places[heads], places[heads], lengths[heads]
         )
         if not heads_equal:
@@ -195,24 +191,24 @@ def _equal_contexts(
         multiplier = draw_multiplier()
         hashes = np.empty(len(low), np.uint64)
         for part in pieces(counts, HASHED_WINDOWS):
-            window_hashes = _window_hashes(
+            hashes_of_part = window_hashes(
                 texts.units, low[part], counts[part], length, multiplier
             )
             ends = np.cumsum(counts[part], dtype=np.int64)
             hashes[part] = (
-                window_hashes[ends - counts[part]]
-                + window_hashes[ends - 1] * _LAST
+                hashes_of_part[ends - counts[part]]
+                + hashes_of_part[ends - 1] * _LAST
                 + counts[part].astype(np.uint64) * _COUNT
             )
         groups = HashGroups(hashes)
         earlier, later = _neighbours(groups)
-        if np.array_equal(counts[earlier], counts[later]) and _are_equal(
+        if np.array_equal(counts[earlier], counts[later]) and are_equal_runs(
             texts, texts, low[earlier], low[later], counts[later] + length - 1
         ):
             return groups
 
 
-def _window_hashes(
+def window_hashes(
     units: UInt32Array,
     first: Int64Array,
     counts: Int64Array,
@@ -240,7 +236,7 @@ def _neighbours(groups: HashGroups) -> tuple[Int64Array, Int64Array]:
     return groups.members[places - 1], groups.members[places]
 
 
-def _are_equal(
+def are_equal_runs(
     a: UnitTexts, b: UnitTexts, x: Int64Array, y: Int64Array, lengths: Int64Array
 ) -> bool:
     """Return whether all ranges of lengths[i] units at x[i] and y[i] are equal.

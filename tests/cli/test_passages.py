@@ -300,7 +300,7 @@ def test_bad_rows(corpus, tmp_path):
     [
         (
             [],
-            "an output is needed: -o FILE, --pairs FILE, --report FILE or --html FILE",
+            "an output is needed: -o FILE, --pairs FILE, --places FILE, --report FILE or",
         ),
         (["--remove", "first"], "--remove needs an output for the rows: -o FILE"),
         (["-o", "{}/out.csv", "--passages", "{}/p.csv"], "--passages needs --remove"),

@@ -256,7 +256,9 @@ def test_windows_whose_hashes_collide_are_compared(monkeypatch):
     held = hold_texts([Texts(others)], plan, Clock())
     wanted = find_against([Texts(texts)], held, plan, Clock())
     assert len(wanted.spans) == 3
-    monkeypatch.setattr("lshfast.passages.windows._are_equal", lambda *ranges: False)
+    monkeypatch.setattr(
+        "lshfast.passages.windows.are_equal_runs", lambda *ranges: False
+    )
     found = find_against([Texts(texts)], held, plan, Clock())
     assert np.array_equal(found.spans, wanted.spans)
 

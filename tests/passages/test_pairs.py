@@ -157,6 +157,61 @@ def test_a_crowd_is_named_by_its_first_text(copies):
     assert (of_question.pairs["first"] == 0).all()
 
 
+@pytest.mark.parametrize("most_copies", [1, 2, 16, None])
+def test_all_places_of_each_passage(most_copies):
+    for seed in range(8):
+        texts = some_texts(seed)
+        # Texts that differ in what is between words.
+        joined = [
+            (" " if row % 2 else ", ").join(words) for row, words in enumerate(texts)
+        ]
+        found = passages.find(joined, length=LENGTH, most_copies=most_copies)
+        listed = {
+            tuple(texts[j][at : at + units])
+            for j, at, units in found.spans[["j", "j_unit", "units"]].tolist()
+        }
+        wanted = {
+            words: [
+                (row, at)
+                for row, text in enumerate(texts)
+                for at in range(len(text) - len(words) + 1)
+                if tuple(text[at : at + len(words)]) == words
+            ]
+            for words in listed
+        }
+        all_places = found.all_places()
+        told = defaultdict(list)
+        numbers = {}
+        for place in all_places:
+            row, at, units = place["row"], place["unit"], place["units"]
+            words = tuple(texts[row][at : at + units])
+            told[words].append((row, at))
+            assert numbers.setdefault(words, place["passage"]) == place["passage"]
+            shown = joined[row][place["start"] : place["end"]]
+            assert shown.replace(",", "").split() == list(words)
+            [text] = found.texts(place["span"].reshape(1))
+            assert text.replace(",", "").split() == list(words)
+        assert told == wanted
+        sizes = np.bincount(all_places["passage"])
+        assert (np.diff(sizes) <= 0).all()
+
+
+@pytest.mark.parametrize("unit", ["word", "char"])
+def test_places_of_a_text_that_repeats_one_word(unit):
+    repeated = ("la " if unit == "word" else "a") * 20_000
+    found = passages.find([repeated, repeated[:9000], "other"], length=50, unit=unit)
+    all_places = found.all_places()
+    longest = all_places[all_places["passage"] == all_places["passage"].max()]
+    assert longest["units"][0] == 19_999 if unit == "word" else 19_999
+    assert longest[["row", "unit"]].tolist() == [(0, 0), (0, 1)]
+
+
+def test_places_are_those_within_texts():
+    assert len(passages.find(["a b c", "d e f"], length=3).all_places()) == 0
+    with pytest.raises(ValueError, match="all_places is for a search within texts"):
+        passages.find(["a b c"], ["a b c"], length=3).all_places()
+
+
 def test_texts_without_passages_have_no_pairs():
     for texts in (
         [],
@@ -234,6 +289,20 @@ def test_the_table_and_the_page_of_pairs(corpus, tmp_path):
     assert "s10 s11" not in hidden.read_text()
 
 
+def test_the_table_of_all_places(corpus, tmp_path):
+    out = tmp_path / "places.jsonl"
+    options = ("--id-column", "id", "--min-words", "6", "--places", out)
+    assert run("passages", corpus, *options).exit_code == 0
+    rows = read_jsonl(out)
+    assert [(row["passage"], row["places"], row["key"]) for row in rows] == [
+        *((0, 5, f"h{i}") for i in range(5)),
+        (1, 2, "source"),
+        (1, 2, "copy"),
+    ]
+    assert rows[0]["text"] == CROWD
+    assert (rows[0]["start"], rows[0]["end"], rows[0]["words"]) == (0, len(CROWD), 12)
+
+
 def kept(corpus, out, *options):
     """Return the words of each row that `lshfast passages --remove` writes."""
     command = ("passages", corpus, "--id-column", "id", "--min-words", "6", "-o", out)
@@ -283,6 +352,10 @@ def test_contaminated_rows_are_left_out(corpus, tmp_path, stream):
             "--more-than takes the place of --most-copies",
         ),
         (("--remove", "last"), "remove"),
+        (
+            ("--places", "p.csv", "--against", "x"),
+            "--places is for passages within INPUT",
+        ),
     ],
 )
 def test_options_that_contradict(corpus, tmp_path, options, said):

@@ -1,0 +1,163 @@
+"""All places of passages: runs of units are found by the hashes of their windows, and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from lshfast._common.rows import parts_of_rows
+from lshfast._common.types import Int64Array, RecordArray
+from lshfast.kernels import passages
+from lshfast.kernels.text import Texts
+from lshfast.passages.groups import HashGroups
+from lshfast.passages.pairs import crowds_of
+from lshfast.passages.plan import PassagePlan
+from lshfast.passages.spans import Spans
+from lshfast.passages.units import (
+    UnitTexts,
+    bounds_of,
+    draw_multiplier,
+    make_vocabulary,
+    number_units,
+)
+from lshfast.passages.windows import HASHED_WINDOWS, are_equal_runs, window_hashes
+
+# A place of a passage: the number of the passage, a span with its text, the text (row), the first
+# word or character and their number, and its characters and bytes.
+PLACE = np.dtype(
+    [
+        (name, np.int64)
+        for name in (
+            "passage",
+            "span",
+            "row",
+            "unit",
+            "units",
+            "start",
+            "end",
+            "start_byte",
+            "end_byte",
+        )
+    ]
+)
+
+Places = RecordArray
+
+
+class _PlacesOfPassage(NamedTuple):
+    """A passage: a span with its text, its units, and its places in all units of the texts."""
+
+    span: int
+    units: int
+    places: Int64Array
+
+
+def all_places(
+    spans: Spans, texts: Texts, counts: Int64Array, plan: PassagePlan
+) -> Places:
+    """Return all places of the passages that texts share with each other, by passage and place.
+
+    `counts` are the units of the texts. Passages are numbered from the one with most places on; of
+    equally many, the longest is first.
+    """
+    if not len(spans):
+        return np.empty(0, PLACE)
+    # Each place of a passage is in a span.
+    rows = np.unique(np.concatenate([spans["i"], spans["j"]]))
+    column = number_units(texts.take(rows), counts[rows], make_vocabulary(plan), True)
+    _, chosen = np.unique(crowds_of(spans, within=True).numbers, return_index=True)
+    starts = column.starts[np.searchsorted(rows, spans["i"][chosen])]
+    firsts = starts + spans["i_unit"][chosen]
+    found = sorted(
+        _places_of(column, chosen, firsts, spans["units"][chosen], plan.length),
+        key=lambda one: (-len(one.places), -one.units, int(one.places[0])),
+    )
+    sizes = np.array([len(one.places) for one in found], np.int64)
+    place_rows, first_units = column.rows_of(
+        np.concatenate([one.places for one in found])
+    )
+    places = np.zeros(len(place_rows), PLACE)
+    places["passage"] = np.repeat(np.arange(len(found), dtype=np.int64), sizes)
+    places["span"] = np.repeat(np.array([one.span for one in found], np.int64), sizes)
+    places["units"] = np.repeat(np.array([one.units for one in found], np.int64), sizes)
+    places["row"] = rows[place_rows]
+    places["unit"] = first_units
+    last_units = first_units + places["units"] - 1
+    bounds = bounds_of(
+        texts,
+        np.concatenate([places["row"], places["row"]]),
+        np.concatenate([first_units, last_units]),
+        plan.unit == "word",
+    )
+    begins, ends = bounds[: len(places)], bounds[len(places) :]
+    places["start"] = begins[:, 2]
+    places["start_byte"] = begins[:, 0]
+    places["end"] = ends[:, 3]
+    places["end_byte"] = ends[:, 1]
+    return places
+
+
+def _places_of(
+    column: UnitTexts,
+    spans: Int64Array,
+    firsts: Int64Array,
+    lengths: Int64Array,
+    length: int,
+) -> Iterator[_PlacesOfPassage]:
+    """Yield the places of the runs of `lengths` units at `firsts`, of equal runs once."""
+    multiplier = draw_multiplier()
+    ones = np.ones(len(firsts), np.int64)
+    first_windows = HashGroups(
+        window_hashes(column.units, firsts, ones, length, multiplier)
+    )
+    group_of_run = first_windows.of_items()[0]
+    places = [np.empty(0, np.int64)]
+    groups = [np.empty(0, np.int64)]
+    windows = len(column.units) - length + 1
+    for part in parts_of_rows(windows, HASHED_WINDOWS):
+        size = np.array([part.stop - part.start], np.int64)
+        start = np.array([part.start], np.int64)
+        group = first_windows.find(
+            window_hashes(column.units, start, size, length, multiplier)
+        )
+        is_found = np.flatnonzero(group >= 0)
+        places.append(is_found + part.start)
+        groups.append(group[is_found])
+    all_groups = np.concatenate(groups)
+    order = np.argsort(all_groups, kind="stable")
+    all_places = np.concatenate(places)[order]
+    sizes = np.bincount(all_groups, minlength=len(first_windows.sizes))
+    ends = np.cumsum(sizes, dtype=np.int64)
+    known = set[tuple[int, int]]()
+    columns = (spans.tolist(), firsts.tolist(), lengths.tolist(), group_of_run.tolist())
+    for span, first, units, number in zip(*columns, strict=True):
+        candidates = all_places[ends[number] - sizes[number] : ends[number]]
+        equal_places = _equal_runs(column, first, units, candidates, multiplier)
+        name = units, int(equal_places[0])
+        if name not in known:
+            known.add(name)
+            yield _PlacesOfPassage(span, units, equal_places)
+
+
+def _equal_runs(
+    column: UnitTexts,
+    first: int,
+    length: int,
+    candidates: Int64Array,
+    multiplier: int,
+) -> Int64Array:
+    """Return the candidates, ascending, at which the run of units at `first` is too."""
+    units = column.units
+    places = candidates[candidates + length <= len(units)]
+    ones = np.ones(len(places), np.int64)
+    hashes = window_hashes(units, places, ones, length, multiplier)
+    hash_of_run = hashes[np.searchsorted(places, first)]
+    places = np.asarray(places[hashes == hash_of_run], np.int64)
+    lengths = np.full(len(places), length, np.int64)
+    if are_equal_runs(column, column, places[:-1], places[1:], lengths[1:]):
+        return places
+    of_run = np.full(len(places), first, np.int64)
+    is_equal = passages.are_equal(units, units, of_run, places, lengths)
+    return np.asarray(places[is_equal], np.int64)
