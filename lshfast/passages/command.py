@@ -60,8 +60,9 @@ PASSAGES_OPTIONS = (
     daily_option(
         "remove",
         None,
-        "Write the rows to OUT. first: without all copies of passages but the first; all: without "
-        "all copies; rows: only rows without a later copy. With --against: passages of these.",
+        "Write the rows to OUT without later copies of passages (first) or without any copy (all), "
+        "or only the rows without a later copy (rows); with --against, passages of the other texts "
+        "count.",
         Literal["first", "all", "rows"],
     ),
     Option(
@@ -164,7 +165,9 @@ COMMANDS = (
         examples=(
             "lshfast passages essays.jsonl --min-words 12 -o shared.csv --html shared.html",
             "lshfast passages crawl.jsonl --against benchmark.jsonl --min-words 13 -o shared.csv",
+            "lshfast passages essays.jsonl --min-words 20 --pairs pairs.csv",
             "lshfast passages crawl.jsonl --remove first -o cleaned.jsonl",
+            "lshfast passages crawl.jsonl --remove all --more-than 10 -o cleaned.jsonl",
         ),
     ),
 )

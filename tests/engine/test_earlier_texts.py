@@ -383,6 +383,28 @@ def test_ids_that_are_no_keys_of_the_index(tmp_path, second):
         dedup_files(second, against=[index, first])
 
 
+@pytest.mark.parametrize("indexed", [False, True])
+def test_an_id_may_be_in_the_files_of_several_months(tmp_path, second, indexed):
+    months = [write_jsonl(tmp_path / f"{number}.jsonl", FIRST) for number in range(2)]
+    against = list(months)
+    if indexed:
+        index = tmp_path / "seen.lsh"
+        assert run("index", "build", months[0], "-o", index, *RUN).exit_code == 0
+        against.append(index)
+    result = dedup_files(second, id_column="id", against=against, threshold=0.6, size=1)
+    assert result.summary.earlier >= 36
+    assert result.summary.earlier_texts.read == 80
+
+
+def test_earlier_texts_of_standard_input(tmp_path, second):
+    out = tmp_path / "o.jsonl"
+    text = "".join(json.dumps(row) + "\n" for row in FIRST)
+    options = ("--against", "-", "--format", "jsonl", "-o", out)
+    result = run("dedup", second, *options, *RUN, input=text)
+    assert result.exit_code == 0
+    assert "40   texts of earlier rows" in result.stderr
+
+
 def test_an_earlier_file_is_no_output_and_its_bad_rows_are_named(tmp_path, second):
     first = write_jsonl(tmp_path / "first.jsonl", FIRST)
     with pytest.raises(ValueError, match=r"first\.jsonl"):

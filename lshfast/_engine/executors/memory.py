@@ -32,10 +32,28 @@ from lshfast.kernels.text import TextError
 from lshfast.shingling import Unit
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from typing_extensions import Unpack
 
     from lshfast._engine.options.types import DedupOptions, PairOptions
     from lshfast.index.lsh_index import LSHIndex
+    from lshfast.kernels.text import Texts
+    from lshfast.shingling import ArrowArray, ArrowStream
+    from lshfast.tokens import TokenSets
+
+    # A str is a sequence of str, and no earlier texts.
+    AnyEarlier: TypeAlias = (
+        LSHIndex
+        | list[Any]
+        | tuple[Any, ...]
+        | Mapping[Any, Any]
+        | npt.NDArray[Any]
+        | Texts
+        | TokenSets
+        | ArrowArray
+        | ArrowStream
+    )
 
 
 @takes_options("dedup")
@@ -49,7 +67,7 @@ def dedup(
     groups: Grouping = "star",
     keep: Keep | KeepValues = "first",
     keys: Sequence[Any] | None = None,
-    against: Any = None,
+    against: AnyEarlier | None = None,
     add: bool = False,
     threads: int | None = None,
     exact: bool | None = None,

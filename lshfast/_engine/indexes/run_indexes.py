@@ -240,6 +240,8 @@ def _has_texts(path: str, format: Format | None) -> bool:
     """Return whether a path names files of texts, and not an index."""
     from lshfast.index.index_file import is_index
 
+    if path == "-":
+        return True
     if is_index(path):
         return False
     if format is not None or file_format(path) is not None or os.path.isdir(path):

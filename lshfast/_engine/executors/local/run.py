@@ -160,7 +160,8 @@ def run_files(
     )
     earlier = None
     if indexes.texts is not None:
-        earlier, _ = indexes.texts.open_kind(plan)
+        # A row may be in the files of several months.
+        earlier, _ = indexes.texts.open_kind(plan, unique_ids=False)
     run = OpenRun(
         inputs, corpus, outputs, kind, plan, keep, indexes, reader, progress, earlier
     )
