@@ -102,7 +102,7 @@ OPTIONS: dict[str, Option] = {
         Option(
             "id_column",
             None,
-            "Column of the ids; without it a row is FILE:LINE.",
+            "Column of the ids, else a row is FILE:LINE.",
             str,
             "input",
             daily=True,
@@ -310,7 +310,7 @@ OPTIONS: dict[str, Option] = {
         Option(
             "exact",
             None,
-            "Find every similar pair, by an exact join in memory. The default with --measure "
+            "Find every pair, by an exact join in memory. The default with --measure "
             "containment.",
             bool,
             "plan",
@@ -505,8 +505,8 @@ OPTIONS: dict[str, Option] = {
         Option(
             "against",
             None,
-            "Also remove rows similar to earlier ones: an index (by estimates), files of their "
-            "texts (exactly), or both; may be repeated.",
+            "Also remove rows similar to earlier ones: an index (estimates), files (exact), or "
+            "both; may be repeated.",
             list[str],
             "run",
             verbs=DEDUP,
