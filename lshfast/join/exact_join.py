@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -12,7 +12,7 @@ import numpy as np
 from lshfast._common.progress import Progress
 from lshfast._common.run_key import draw_hash_key
 from lshfast._common.threads import ordered_map, thread_count
-from lshfast._common.types import PairArray, UInt32Array
+from lshfast._common.types import Int64Array, PairArray, UInt32Array
 from lshfast.join.copies import spread_across, with_copies
 from lshfast.join.pair_arrays import as_pairs, joined_pairs, sort_pairs
 from lshfast.join.set_ranks import (
@@ -31,6 +31,7 @@ Method: TypeAlias = Literal["auto", "prefix", "bitmap"]
 Copies: TypeAlias = Literal["first", "all"]
 Searcher: TypeAlias = "setjoin.Search | setjoin.BitSearch"
 Result = TypeVar("Result")
+Piece = TypeVar("Piece")
 
 # Probing sets in a piece of work.
 ROWS = 1 << 11
@@ -289,6 +290,41 @@ class MorePairsError(Exception):
     """A join has more similar pairs than its caller allows."""
 
 
+class Searchers:
+    """The searches of the threads of a join, which are made once and used again."""
+
+    def __init__(self, search: Callable[[], Searcher]) -> None:
+        self._search = search
+        self._idle: SimpleQueue[Searcher] = SimpleQueue()
+        self._all: list[Searcher] = []
+
+    @property
+    def candidates(self) -> int:
+        """The number of sets that all of them compared."""
+        return sum(searcher.candidates for searcher in self._all)
+
+    def results(
+        self,
+        search: Callable[[Searcher, Piece], Result],
+        pieces: Iterable[Piece],
+        threads: int,
+    ) -> Iterator[Result]:
+        """Yield the result of each piece of work, in their order."""
+
+        def work(piece: Piece) -> Result:
+            try:
+                searcher = self._idle.get_nowait()
+            except Empty:
+                searcher = self._search()
+                self._all.append(searcher)
+            result = search(searcher, piece)
+            if not searcher.under_way:
+                self._idle.put(searcher)
+            return result
+
+        yield from ordered_map(work, pieces, threads)
+
+
 @dataclass
 class Join:
     """A join that is ready to search: the sets of both sides by size, and a search for each thread.
@@ -382,18 +418,39 @@ class Join:
         Memory grows with the sets only. Each set searches sets of all sizes, so this takes about
         twice as many steps as `parts`.
         """
-        search: Callable[[], Searcher]
-        if self.method == "bitmap":
-            search = bitmap_search(self.rule, self.indexed, self.indexed, False)
-        else:
-            search = prefix_search(self.rule, self.indexed, self.indexed, False, False)
-        probes = np.argsort(self.indexed.rows)
-        n = len(probes)
+        searchers = self.searchers_of_all()
+        n = len(self.indexed.rows)
         piece = max(1, min(ROWS, PIECE_PAIRS // max(1, n)))
+        rows = np.sort(self.indexed.rows)
+        pieces = (rows[first : first + piece] for first in range(0, n, piece))
+        for number, pairs in enumerate(self.pairs_with_later(searchers, pieces)):
+            if progress:
+                progress("join", min(n, (number + 1) * piece), n)
+            if len(pairs):
+                yield pairs
+        # Each set met itself once, and each pair from both sides.
+        self.candidates = (searchers.candidates - n) // 2
 
-        def pairs_of(searcher: Searcher, first: int) -> PairArray:
-            probes_of_piece = probes[first : first + piece].tolist()
-            parts = [searcher.run(probe, probe + 1) for probe in probes_of_piece]
+    def searchers_of_all(self) -> Searchers:
+        """Return what searches sets of all sizes among those of one collection."""
+        if self.method == "bitmap":
+            return Searchers(
+                bitmap_search(self.rule, self.indexed, self.indexed, False)
+            )
+        return Searchers(
+            prefix_search(self.rule, self.indexed, self.indexed, False, False)
+        )
+
+    def pairs_with_later(
+        self, searchers: Searchers, pieces: Iterable[Int64Array]
+    ) -> Iterator[PairArray]:
+        """Yield the pairs of rows with later rows, sorted, for each of several pieces of rows."""
+        probes = np.argsort(self.indexed.rows)
+        ranks = self.indexed.rows[probes]
+
+        def pairs_of(searcher: Searcher, rows: Int64Array) -> PairArray:
+            places = probes[np.searchsorted(ranks, rows)].tolist()
+            parts = [searcher.run(place, place + 1) for place in places]
             row, probe, overlap = np.concatenate(parts).T
             later = self.indexed.rows[row] > self.indexed.rows[probe]
             pairs = self._as_pairs(
@@ -402,15 +459,7 @@ class Join:
             sort_pairs(pairs)
             return pairs
 
-        for number, pairs in enumerate(
-            self._in_threads(search, pairs_of, range(0, n, piece))
-        ):
-            if progress:
-                progress("join", min(n, (number + 1) * piece), n)
-            if len(pairs):
-                yield pairs
-        # Each set met itself once, and each pair from both sides.
-        self.candidates = (self.candidates - n) // 2
+        return searchers.results(pairs_of, pieces, self.threads)
 
     def _searched(self, n: int, most: int | None) -> Iterator[UInt32Array]:
         """Yield the pairs of the probing sets as (row, probe, overlap), some sets at a time.
@@ -426,31 +475,9 @@ class Join:
                 else searcher.run(first, last, most)
             )
 
-        yield from self._in_threads(self.search, pairs_of, range(0, n, ROWS))
-
-    def _in_threads(
-        self,
-        search: Callable[[], Searcher],
-        pairs_of: Callable[[Searcher, int], Result],
-        firsts: range,
-    ) -> Iterator[Result]:
-        """Yield `pairs_of` of each number, with one search a thread; count the candidates."""
-        idle: SimpleQueue[Searcher] = SimpleQueue()
-        searchers: list[Searcher] = []
-
-        def work(first: int) -> Result:
-            try:
-                searcher = idle.get_nowait()
-            except Empty:
-                searcher = search()
-                searchers.append(searcher)
-            result = pairs_of(searcher, first)
-            if not searcher.under_way:
-                idle.put(searcher)
-            return result
-
-        yield from ordered_map(work, firsts, self.threads)
-        self.candidates = sum(searcher.candidates for searcher in searchers)
+        searchers = Searchers(self.search)
+        yield from searchers.results(pairs_of, range(0, n, ROWS), self.threads)
+        self.candidates = searchers.candidates
 
     def _as_pairs(self, overlaps: UInt32Array) -> PairArray:
         row, probe, overlap = overlaps.T

@@ -1,24 +1,27 @@
 """Stars from an exact join, also with a greatest similarity, without a list of all pairs.
 
-The join yields the pairs of each row with later rows, in the order of preference. When it comes to
-a row, all rows before it have been placed, so it is known whether the row is kept, and its pairs
-are needed only now.
+Rows search for similar ones in the order of preference. When it is the turn of a row, all rows
+before it have been placed, so it is known whether the row is kept. Others need not search: in a
+crowd of similar rows, only the first one does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
-from lshfast._common.progress import without_stage
 from lshfast._common.rows import int64_range, run_begins
-from lshfast._common.types import Int64Array, PairArray
+from lshfast._common.types import Float64Array, Int64Array, PairArray
 from lshfast.join.exact_join import Join
 from lshfast.join.pair_arrays import sorted_pairs
 from lshfast.join.set_ranks import Collection
 from lshfast.join.thresholds import Rule
 from lshfast.tokens import TokenSets
+
+# Rows that search at a time: of these, each one that is kept at the beginning.
+WAVE = 64
 
 
 def star_pairs(
@@ -54,23 +57,37 @@ def star_pairs(
         Sorted by (i, j).
     compared : int
     """
+    n = len(order)
     join = Join.of([Collection.of(sets.take(order))], rule, "auto", threads)
-    keeper = int64_range(len(order))
-    similarity = np.ones(len(order))
-    for part in join.sorted_parts(without_stage(progress)):
-        close = part if most is None else part[part["similarity"] <= most]
-        if not len(close):
-            continue
-        starts = np.flatnonzero(run_begins(close["i"]))
-        stops = np.append(starts[1:], len(close))
-        for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
-            row = int(close["i"][start])
-            if keeper[row] != row:
-                continue
-            later = close["j"][start:stop]
-            is_free = keeper[later] == later
-            keeper[later[is_free]] = row
-            similarity[later[is_free]] = close["similarity"][start:stop][is_free]
+    searchers = join.searchers_of_all()
+    keeper = int64_range(n)
+    similarity = np.ones(n)
+    for start in range(0, n, WAVE):
+        stop = min(n, start + WAVE)
+        rows = np.arange(start, stop, dtype=np.int64)
+        kept = rows[keeper[rows] == rows]
+        pieces = [part for part in np.array_split(kept, threads) if len(part)]
+        for pairs in join.pairs_with_later(searchers, pieces):
+            _place(
+                pairs if most is None else pairs[pairs["similarity"] <= most],
+                keeper,
+                similarity,
+            )
+        if progress:
+            progress(stop, n)
     placed = np.flatnonzero(keeper != int64_range(len(order)))
     pairs = sorted_pairs(order[keeper[placed]], order[placed], similarity[placed])
-    return pairs, join.candidates
+    return pairs, searchers.candidates
+
+
+def _place(pairs: PairArray, keeper: Int64Array, similarity: Float64Array) -> None:
+    """Give rows without a keeper the first row of their sorted pairs that has none either."""
+    starts = np.flatnonzero(run_begins(pairs["i"])).tolist()
+    for start, stop in pairwise([*starts, len(pairs)]):
+        row = int(pairs["i"][start])
+        if keeper[row] != row:
+            continue
+        later = pairs["j"][start:stop]
+        is_free = keeper[later] == later
+        keeper[later[is_free]] = row
+        similarity[later[is_free]] = pairs["similarity"][start:stop][is_free]

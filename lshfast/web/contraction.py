@@ -503,7 +503,10 @@ class _SequenceGraph(_Graph):
         runs = runs[other]
         links = links[other]
         begins = run_begins(runs, links)
-        runs, shingles = self._shingles(runs[begins], links[begins])
+        runs = runs[begins]
+        links = links[begins]
+        self._forget_copies(classes, nodes, owners, runs, links)
+        runs, shingles = self._shingles(runs, links)
         rows = owners[runs]
         order = np.lexsort((shingles, rows))
         rows = rows[order]
@@ -512,6 +515,39 @@ class _SequenceGraph(_Graph):
         starts = np.zeros(len(classes) + 1, np.int64)
         np.cumsum(np.bincount(rows[is_first], minlength=len(classes)), out=starts[1:])
         return _Rows(classes, starts, shingles[is_first])
+
+    def _forget_copies(
+        self,
+        classes: Int64Array,
+        nodes: Int64Array,
+        owners: Int64Array,
+        runs: Int64Array,
+        links: Int64Array,
+    ) -> None:
+        """Forget the nodes of classes whose sequence is that of another node, or empty.
+
+        Equal sequences stay equal, so a class that grows by one node a round is read again with
+        its different sequences only.
+        """
+        lengths = np.bincount(runs)
+        begins = np.cumsum(lengths, dtype=np.int64) - lengths
+        places = int64_range(len(links)) - begins[runs]
+        terms = joined_tokens(
+            links.astype(np.uint64), places.astype(np.uint64), 0, self._key
+        )
+        starts = np.flatnonzero(run_begins(runs))
+        sequences = np.add.reduceat(terms, starts) if len(starts) else terms
+        runs = runs[starts]
+        order = np.lexsort((sequences, owners[runs]))
+        runs = runs[order]
+        different = runs[run_begins(owners[runs], sequences[order])]
+        counts = np.bincount(owners, minlength=len(classes))
+        left = np.bincount(owners[different], minlength=len(classes))
+        order = np.argsort(owners[different], kind="stable")
+        ends = np.cumsum(left, dtype=np.int64)
+        for place in np.flatnonzero((counts > 1) & (left < counts)).tolist():
+            kept = different[order[ends[place] - left[place] : ends[place]]]
+            self._nodes_of[int(classes[place])] = nodes[kept]
 
     def _shingles(
         self, runs: Int64Array, links: Int64Array

@@ -183,6 +183,16 @@ def test_a11_sequences_of_links():
         contracted(links, size=2, max_block=9)
 
 
+@pytest.mark.parametrize("size", [1, 2])
+def test_a_class_that_grows_by_one_node_a_round(size):
+    """Two chains whose pages link to each other in turn, and are merged into two classes."""
+    n = 30
+    links = [(0, n), (n, 0)]
+    links += [link for at in range(1, n) for link in ((at, n + at), (n + at, at - 1))]
+    found = assert_equals_reference(links, 2 * n, threshold=1.0, size=size)
+    assert (found.rounds, found.removed) == (2 * n - 2, 2 * n - 2)
+
+
 @pytest.mark.slow
 def test_a_cascade_of_sequences_is_not_compared_anew():
     """Two chains of 800 pages, which are merged from their ends, one pair a round."""

@@ -198,19 +198,31 @@ def test_g2_hosts_with_a_part_of_the_pages():
     assert found.removed == [Mirror("part.example", "big.example", 1.0, 20, 20, 1.0)]
 
 
-@pytest.mark.parametrize("arguments", [{"measure": "containment"}, {"most": 0.8}])
-def test_a_crowd_of_similar_hosts_takes_little_memory(arguments):
-    """All of 2,000 hosts are similar to each other; only pairs with kept hosts are stored."""
+CROWD_WAYS = [{}, {"measure": "containment"}, {"most": 0.9}, {"most": 0.62}]
+
+
+def crowd(hosts, kinds=1):
+    """Return URLs of hosts that have 40 of 50 pages each; hosts of a kind are similar to each other."""
     generator = np.random.default_rng(3)
-    urls = [
-        f"http://h{host}.example/page{page}"
-        for host in range(2000)
-        for page in generator.choice(10, 8, replace=False)
+    return [
+        f"http://h{host}.example/{host % kinds}/page{page}"
+        for host in range(hosts)
+        for page in generator.choice(50, 40, replace=False)
     ]
-    urls += [f"http://all.example/page{page}" for page in range(10)]
-    found = find_mirrors(urls, threshold=0.6, **arguments)
-    assert {mirror.mirror_of for mirror in found.removed} == {"all.example"}
-    assert len(found.removed) == 2000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", CROWD_WAYS)
+@pytest.mark.parametrize("kinds", [1, 5])
+def test_a_crowd_of_similar_hosts_is_compared_with_kept_hosts(arguments, kinds):
+    """Twice the hosts take a little more than twice the comparisons, not four times."""
+    compared = [
+        find_mirrors(crowd(n, kinds), threshold=0.5, **arguments).compared
+        for n in (100, 200, 400, 800)
+    ]
+    growth = np.array(compared[1:]) / compared[:-1]
+    assert (growth < 3).all()
+    assert compared[-1] < 200 * 800
 
 
 @pytest.mark.parametrize(

@@ -197,6 +197,57 @@ def test_links_of_a_page_in_their_order():
         page_links("", "file:///etc/passwd")
 
 
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ("<!-- <a href=no> --><a href=x>", ["x"]),
+        ("<!--><a href=x>--><!---><a href=y>", ["x", "y"]),
+        ("<!-- <a href=no> --!><a href=x><!-- <a href=no>", ["x"]),
+        ("<style><a href=no></STYLE ><a href=x>", ["x"]),
+        ("<title><a href=no></titles><a href=no>", []),
+        ("<a\n/href\t=\r'x>y' href=no><a href=z/>", ["x%3Ey", "z/"]),
+        ("<a href=x<b>", ["x%3Cb"]),
+        ("<ahref=no><1 href=no>< a href=no></a href=no><?a href=no><!a href=no>", []),
+        ("<a title='>' href=&#120;><A HREF=''>", ["x", ""]),
+        ("<a href='no><a href=no>", []),
+        ("<a href", []),
+    ],
+)
+def test_tags_are_those_of_html(page, expected):
+    found = [
+        link.replace(">", "%3E").replace("<", "%3C")
+        for link in page_links(page, "http://a.example/")
+    ]
+    assert found == [f"http://a.example/{link}" for link in expected]
+
+
+HOSTILE = [
+    "<a ",
+    "<!--",
+    "<a href='",
+    "<a a=",
+    "<",
+    "</a",
+    "<?",
+    "<![CDATA[",
+    "<title>",
+    "&#",
+    "<a href=x ",
+]
+
+
+@pytest.mark.parametrize("part", HOSTILE)
+def test_hostile_pages_take_no_more_time_than_others(part):
+    """Parsers that look for an end from each beginning would take hours."""
+    assert len(page_links(part * 30_000, "http://a.example/")) <= 1
+    assert page_links("<a href=x>" + part * 10, "http://a.example/")[0][-1] == "x"
+
+
+def test_a_long_base_is_not_repeated_in_each_link():
+    page = f"<base href='/{'b' * 9000}/'>" + "<a href=x>" * 3
+    assert page_links(page, "http://a.example/d/") == ["http://a.example/d/x"] * 3
+
+
 def test_g2_names_of_one_server():
     addresses = {
         "a": "192.0.2.1",
