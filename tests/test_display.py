@@ -1,5 +1,7 @@
 """Results as a terminal and a notebook show them: a title and a table of figures."""
 
+import re
+
 import pytest
 
 from lshfast import LSHForest, LSHIndex, dedup, passages, records, web
@@ -88,7 +90,9 @@ def test_results_show_figures(make, lines):
     assert len(shown) < 15
     assert max(map(len, repr(result).splitlines())) <= 100
     html = result._repr_html_()
-    assert html.startswith(f"<p><b>{shown[0]}</b></p><table>")
+    lead, title, _ = html.partition(f"<p><b>{shown[0]}</b></p><table>")
+    assert title
+    assert re.fullmatch("(<p>[^<]+</p>)*", lead)  # sentences
     assert html.count("<tr>") == html.count("</tr>") >= 4
 
 

@@ -134,7 +134,9 @@ def _sentences(
     """Return how many genomes are similar, and the groups that they are in."""
     bound = f"{NAMES[least.column]} of at least {least.value:g}"
     if not pairs:
-        return [f"None of the {counted(genomes, 'genome')} is in a pair with {bound}."]
+        return [
+            f"No genome is in a pair with {bound}; {counted(genomes, 'genome')} in all."
+        ]
     sentences = [
         f"{paired:,} of {counted(genomes, 'genome')} are in a pair with {bound}: "
         f"{counted(pairs, 'pair')}."

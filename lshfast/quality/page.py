@@ -71,7 +71,9 @@ def sentences(result: Any) -> list[str]:
     """Return what the check of texts or sets has found, as the page and a notebook begin."""
     bound = f"similar by at least {result.threshold:g}"
     if not result.pairs.value:
-        return [f"No two of the {result.read:,} rows were seen that are {bound}."]
+        return [
+            f"No two rows were seen that are {bound}; {counted(result.read, 'row')} in all."
+        ]
     about = "" if result.complete else "about "
     near_rows = f"{result.near_rows.value:,.0f} of {counted(result.read, 'row')}"
     rows = f"{about.capitalize()}{near_rows} are {bound} to another one"

@@ -32,7 +32,7 @@ def removal_sentences(
     if not summary.read:
         return ["No rows were read."]
     if not summary.removed:
-        return [f"None of the {counted(summary.read, 'row')} was removed."]
+        return [f"No row was removed; {counted(summary.read, 'row')} in all."]
     parts = " and ".join(_removed_parts(summary))
     verb = "was" if summary.removed == 1 else "were"
     count = f"{summary.removed:,} of {counted(summary.read, 'row')} {verb} removed"
@@ -47,9 +47,8 @@ def pair_sentences(
 ) -> list[str]:
     """Return how many pairs a run has found, and the groups that they connect."""
     if not summary.pairs:
-        return [
-            f"No two of the {counted(summary.read, 'row')} are {_alike(summary, plan)}."
-        ]
+        rows = counted(summary.read, "row")
+        return [f"No two rows are {_alike(summary, plan)}; {rows} in all."]
     verb = "is" if summary.pairs == 1 else "are"
     pairs = counted(summary.pairs, "pair")
     sentences = [f"{pairs} of rows {verb} {_alike(summary, plan)}."]
