@@ -172,16 +172,18 @@ def page_of(
         Whether texts are shown; the page says so if not.
     """
     against = spans.against_units is not None
+    pairs = _pair_shares(spans, sides, texts)
     return render(
         "passages.html",
         title=title,
+        sentences=_sentences(spans, pairs),
         found=spans,
         against=against,
         unit=spans.plan.unit,
         cards=_cards(spans),
         account=[*account],
         shares=_shares(counts_of_side(spans, "j" if against else "i")),
-        pairs=_pair_shares(spans, sides, texts),
+        pairs=pairs,
         pair_count=len(spans.pairs),
         lengths=_lengths(spans.spans["units"], spans.plan),
         tables=[*_tables(spans, sides)],
@@ -278,6 +280,33 @@ def _cards(spans: FoundSpans) -> list[tuple[str, str, str]]:
             )
         )
     return cards
+
+
+def _sentences(spans: FoundSpans, pairs: Sequence[PairShares]) -> list[str]:
+    """Return how many texts share passages, and the two that share most."""
+    length = counted(spans.plan.length, spans.plan.unit)
+    count = counted(len(spans.units), "text")
+    if not len(spans.pairs):
+        return [f"No texts share a passage of at least {length}; {count} in all."]
+    if spans.against_units is None:
+        rows = len(np.unique([spans.pairs["i"], spans.pairs["j"]]))
+        pair_count = counted(len(spans.pairs), "pair")
+        texts = (
+            f"{rows:,} of {count} share passages of at least {length} with another one: "
+            f"{pair_count} of texts."
+        )
+    else:
+        rows = len(np.unique(spans.pairs["j"]))
+        other_count = counted(len(spans.against_units), "other text")
+        verb = "shares" if rows == 1 else "share"
+        texts = f"{rows:,} of {other_count} {verb} passages of at least {length} with the {count}."
+    first, second = pairs[0].keys
+    shares = pairs[0].shares
+    return [
+        texts,
+        f"The greatest share: {shares[0]:.1%} of {first} and {shares[1]:.1%} of {second} are in "
+        "passages that both have.",
+    ]
 
 
 def _pair_shares(

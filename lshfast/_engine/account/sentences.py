@@ -47,8 +47,8 @@ def pair_sentences(
 ) -> list[str]:
     """Return how many pairs a run has found, and the groups that they connect."""
     if not summary.pairs:
-        rows = counted(summary.read, "row")
-        return [f"No two rows are {_alike(summary, plan)}; {rows} in all."]
+        all_rows = counted(summary.read, "row")
+        return [f"No two rows are {_alike(summary, plan)}; {all_rows} in all."]
     verb = "is" if summary.pairs == 1 else "are"
     pairs = counted(summary.pairs, "pair")
     sentences = [f"{pairs} of rows {verb} {_alike(summary, plan)}."]
