@@ -70,6 +70,7 @@ struct code_search {
     size_t limit;  /* rows that count; SIZE_MAX: no limit */
     int first;     /* 1: only rows beyond `within` count, and the first other one ends the query */
     size_t work;   /* words that a call reads, about */
+    int alone;     /* 1: there is one query, which may examine other rows than it would among others, with the same answer */
 
     /* the answers: numbers of rows, of one query after the other */
     uint64_t *rows;

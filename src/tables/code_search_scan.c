@@ -8,6 +8,9 @@
 #define MANY 16      /* so many queries read most of the tails of a piece */
 #define FIRST 2     /* times k: so many rows of the nearest cell are examined first */
 #define FIRST_CELLS 16 /* the nearest cells are scanned until k rows are found; at most so many, one at least */
+/* A query that comes alone reads codes from memory. It scans so many cells first, which bounds better what it reads of the others:
+ * that takes .85 of the time for 500,000 x 128 on a curved surface, .97 for 200,000 x 256 of topics, and as long for fewer. */
+#define LONE_CELLS 3
 
 /* The cells of the present table, or cells without rows where they would leave out little. A limit counts rows that are
  * farther away, so that none are left out. */
@@ -173,8 +176,9 @@ static int scan_first(struct code_search *search, size_t i, size_t cell, size_t 
 static int approach(struct code_search *search, size_t i, float *products, int is_unit, size_t *done) {
     const struct code_cells *cells = cells_of(search);
     struct code_search_query *query = search->query + i;
+    const size_t least = search->alone ? LONE_CELLS : 1;
     size_t nearest[FIRST_CELLS], n = 0, first, end;
-    for (; is_unit && search->most != SIZE_MAX && n < (query->count < search->most ? FIRST_CELLS : 1); n++) {
+    for (; is_unit && search->most != SIZE_MAX && n < (query->count < search->most ? FIRST_CELLS : least); n++) {
         const size_t cell = nearest[n] = search->products->greatest(products, cells->count);
         if (!(query->count ? scan_cell : scan_first)(search, i, cell, done)) return 0;
         products[cell] = -INFINITY;

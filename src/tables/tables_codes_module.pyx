@@ -81,7 +81,7 @@ cdef extern from "tables/code_search.h":
         const uint8_t* near
         const double* enough
         double within
-        bint first
+        bint first, alone
         uint64_t* rows
         double* distances
     tables_outcome code_search_begin(code_search*) nogil
@@ -139,7 +139,7 @@ cdef tuple codes_search_of(const void** tables, size_t count, const uint64_t[:, 
     search.reach, search.near, search.enough = len(enough) - 1, &near[0], &enough[0]
     search.most = SIZE_MAX if most is None else most
     search.within = float("inf") if within is None else within
-    search.first, search.limit = False, SIZE_MAX
+    search.first, search.alone, search.limit = False, False, SIZE_MAX
     if limit is not None:
         search.first, search.limit = limit[0] == "first", limit[1]
     if search.most < 1 or search.limit < 1 or isnan(search.within):
@@ -284,7 +284,7 @@ cdef class CodeSearcher:
         if not points_begin(&desk.reader):
             raise MemoryError
         desk.search.dim, desk.search.work = self.dim, WORK
-        desk.search.first, desk.search.limit = False, SIZE_MAX
+        desk.search.first, desk.search.alone, desk.search.limit = False, True, SIZE_MAX
         desk.search.reach, desk.search.near, desk.search.enough = len(self.enough) - 1, &self.near[0], &self.enough[0]
         return desk
 

@@ -64,8 +64,11 @@ def test_one_point_is_answered_as_in_a_batch(
     queries[0] = points[0] if kind is not int else queries[0]
     rows = queries.tolist() if kind is list else queries.astype(kind)
     assert [index.query(row, k) for row in rows] == list(index.query(rows, k))
+    assert [index.within(row) for row in rows] == list(index.within(rows))
     strided = np.repeat(np.asarray(rows), 2, axis=1)[:, ::2]
-    assert [index.query(row, k) for row in strided] == list(index.query(rows, k))
+    assert [index.query(row, k, threads=1) for row in strided] == list(
+        index.query(rows, k)
+    )
 
 
 @pytest.mark.slow

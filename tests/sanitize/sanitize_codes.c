@@ -167,11 +167,16 @@ static void search(const struct world *world) {
     search.within = below(2) ? INFINITY : world->cosine ? 1 - cos((double)below(30) / 20) : (double)below(30);
     search.limit = below(2) ? SIZE_MAX : 1 + below(60);
     search.first = (int)below(2);
+    search.alone = (int)below(2);
     CHECK(code_search_begin(&search) == TABLES_DONE);
-    while (outcome == BAND_TABLES_UNFINISHED) {
-        outcome = code_search_run(&search, world->codes, world->points, QUERIES, &next, examined, offsets);
+    for (int again = (int)below(2); again >= 0; again--) { /* its memory can be used for another search */
+        outcome = BAND_TABLES_UNFINISHED;
+        search.used = next = 0;
+        while (outcome == BAND_TABLES_UNFINISHED) {
+            outcome = code_search_run(&search, world->codes, world->points, QUERIES, &next, examined, offsets);
+        }
+        CHECK(outcome == BAND_TABLES_ANSWERED && next == QUERIES);
     }
-    CHECK(outcome == BAND_TABLES_ANSWERED && next == QUERIES);
     for (size_t query = 0; query < QUERIES; query++) {
         const uint64_t *point = world->points + query * PAYLOAD;
         const unsigned last = last_level(world, query, &search);

@@ -202,7 +202,7 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
         HammingMatches(2 queries, 2 matches, method='scan')
         """
         code = None
-        if least is None and threads is None:
+        if least is None and (threads is None or thread_count(threads)):
             code = self._plain_code(codes)
         if code is None:
             return self._all_within(codes, radius, least, threads)
@@ -285,7 +285,7 @@ class HammingIndex(CodeIndex[int, HammingMatch, HammingMatches]):
         [HammingMatch(key='a', distance=1), HammingMatch(key='b', distance=3)]
         """
         code = None
-        if least is None and threads is None:
+        if least is None and (threads is None or thread_count(threads)):
             code = self._plain_code(codes)
         if code is None:
             return self._first(codes, k, self._apart(least, self.bits), threads)

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, cast, overload
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.checks import Seed, check_int, check_number, check_seed
+from lshfast._common.checks import Seed, array_of, check_int, check_number, check_seed
 from lshfast._common.choices import ItemMeasure, Kind
 from lshfast._common.display import counted
 from lshfast._common.threads import thread_count
@@ -331,6 +331,7 @@ class NearNeighbors(StoredIndex):
         self.warns = True
         self._promised = min(DEFAULT_RECALL, plan.recall)
         self._counts = NeighborCounts()
+        self._limit_value = self._bound_or(None, None).value_of(self._points)
         self._limit = self._greatest_distance()
         self._searcher = plan.searcher() if isinstance(plan, CodesPlan) else None
 
@@ -514,8 +515,8 @@ class NearNeighbors(StoredIndex):
             `examine`.
         """
         k = check_int("k", k, 1)
-        if most is None and least is None and examine is None and threads is None:
-            neighbors = self._nearest_to_point(points, k)
+        if most is None and least is None and examine is None:
+            neighbors = self._nearest_to_point(points, k, threads)
             if neighbors is not None:
                 return neighbors
         limit = (
@@ -537,19 +538,14 @@ class NearNeighbors(StoredIndex):
             self._warn(k, 3)
         return answers[0] if single else answers
 
-    def _nearest_to_point(self, point: Any, k: int) -> list[Neighbor] | None:
-        """Return the answer of `query` to one point, or None: the way of a batch finds it then.
-
-        It is None unless codes are searched and the point is a plain array. This way takes a fifth
-        of the time of a batch of one point, since most of that goes into arrays for one point.
-        """
-        if self._searcher is None:
-            return None
-        answer = self.store.search_point(self._searcher, point, k)
+    def _nearest_to_point(
+        self, point: Any, k: int, threads: int | None
+    ) -> list[Neighbor] | None:
+        """Return the answer of `query` to one point, or None, as `_answer_to_point` does."""
+        answer = self._answer_to_point(point, threads, k, None)
         if answer is None:
             return None
-        keys, values, words = answer
-        distances = self._distances(np.array(values, np.float64))
+        keys, distances, words = answer
         if (
             self.warns
             and self._counts.are_for(k)
@@ -557,6 +553,30 @@ class NearNeighbors(StoredIndex):
         ):
             self._warn(k, 4)
         return list(map(Neighbor, keys, distances.tolist()))
+
+    def _answer_to_point(
+        self,
+        point: Any,
+        threads: int | None,
+        most: int | None,
+        within: float | None,
+    ) -> tuple[list[Any], Float64Array, UInt64Array] | None:
+        """Return keys, distances and words of one point, or None: the way of a batch answers then.
+
+        It is None unless codes are searched, and the point is a plain array or a list of floats.
+        A batch of one point takes about four times as long, most of it for arrays of one row.
+        """
+        if self._searcher is None:
+            return None
+        if threads is not None and not (type(threads) is int and threads > 0):
+            return None
+        if type(point) is list and point and type(point[0]) is float:
+            point = array_of(point, "points")
+        answer = self.store.search_point(self._searcher, point, most, within)
+        if answer is None:
+            return None
+        keys, values, words = answer
+        return keys, self._distances(np.array(values, np.float64)), words
 
     def _warn(self, k: int, level: int) -> None:
         """Warn if the last queries miss nearest entries, `level` frames above."""
@@ -729,7 +749,13 @@ class NearNeighbors(StoredIndex):
         """
         bound = self._bound_or(radius, threshold)
         is_apart = self._apart(most, least, bound)
-        within = bound.value_of(self._points)
+        within = self._limit_value
+        if radius is not None or threshold is not None:
+            within = bound.value_of(self._points)
+        if is_apart is None:
+            answer = self._answer_to_point(points, threads, None, within)
+            if answer is not None:
+                return list(map(Neighbor, answer[0], answer[1].tolist()))
         items, words, single = self._points.check(points)
         neighbors = self._found(items, words, thread_count(threads), within=within)
         answers = answers_apart(neighbors, is_apart)
@@ -889,8 +915,7 @@ class NearNeighbors(StoredIndex):
 
     def _greatest_distance(self) -> float:
         """Return the greatest distance in answers that is within the bound of the index."""
-        value = self._bound_or(None, None).value_of(self._points)
-        return float(self._distances(np.array(value, np.float64)))
+        return float(self._distances(np.array(self._limit_value, np.float64)))
 
     def by_angle(self) -> NearNeighbors:
         """Return this index, or for a cosine one on the same entries by angles."""
@@ -898,6 +923,7 @@ class NearNeighbors(StoredIndex):
             return self
         index = copy.copy(self)
         index.plan = replace(self.plan, threshold=None)
+        index._limit_value = index._bound_or(None, None).value_of(index._points)
         index._limit = index._greatest_distance()
         return index
 
