@@ -122,6 +122,15 @@ def test_points_that_are_refused_in_a_batch(dtype):
             assert answer(point) == (batch[0] if isinstance(batch, list) else batch)
 
 
+@pytest.mark.parametrize("k", [2**62 + 1, 2**64, 2**65])
+def test_too_many_neighbors_are_refused_as_in_a_batch(k):
+    points = points_near(20, 6, np.float32, 7)
+    index = index_of(points, "int")
+    for queries in (points, points[0]):
+        with pytest.raises(ValueError, match="most must be"):
+            index.query(queries, k)
+
+
 def test_the_warning_of_single_queries_comes_from_the_caller():
     points = np.random.default_rng(1).standard_normal((1000, 16)).astype(np.float32)
     index = NearNeighbors("angle", 0.2, dim=16, n=1000, method="codes")

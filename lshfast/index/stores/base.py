@@ -32,6 +32,9 @@ from lshfast.index.stores.values import (
 )
 from lshfast.kernels.tables_codes import CodeSearcher
 
+# The greatest number of nearest entries of a query.
+MOST_NEAREST = 2**62
+
 
 class Store(ABC):
     """Base class of stores, which hold entries (keys and signatures) and the bands that find them.
@@ -359,7 +362,7 @@ class Store(ABC):
 def _ends(most: int | None, within: float | None) -> tuple[int | None, float | None]:
     """Check the limits that end a search."""
     if most is not None:
-        most = check_int("most", most, 1, 2**62)
+        most = check_int("most", most, 1, MOST_NEAREST)
     if within is not None and np.isnan(check_number("within", within)):
         raise ValueError("within must be a number, not NaN")
     return most, within

@@ -8,7 +8,7 @@ from typing import Any
 from lshfast._common.display import counted
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.keys import Column, DuplicateKeyError
-from lshfast.index.stores.base import Store
+from lshfast.index.stores.base import MOST_NEAREST, Store
 from lshfast.index.stores.segment import Segment
 from lshfast.index.stores.segments import Segments
 from lshfast.index.stores.values import (
@@ -184,6 +184,8 @@ class LockedStore(Store):
         most: int | None = None,
         within: float | None = None,
     ) -> PointAnswer | None:
+        if most is not None and most > MOST_NEAREST:
+            return None
         with self.gate.reading():
             return self.segments.search_point(searcher, point, most, within)
 
