@@ -1,4 +1,4 @@
-"""NearNeighbors beside hnswlib and faiss: queries a second at one recall of the ten nearest, by angle.
+"""NearNeighbors beside hnswlib, rabitqlib and faiss: queries a second at one recall of the ten nearest, by angle.
 
     python benchmarks/neighbors.py [--n 200000] [--dim 768] [--queries 500] [--recall 0.9 0.95 0.99] [--repeat 3]
                                    [--with codes hnswlib rabitq] [--graphs FOLDER] [--points topics] [--single]
@@ -15,7 +15,9 @@ The setting of each one is raised until it has the recall for the queries. lshfa
 is one within which 97 of 100 of the ten nearest points of 200 other queries are, with a sample of distances, and the
 promised recall is raised. hnswlib is a graph (M = 16, ef_construction = 200), whose ef is raised. faiss IVF-RaBitQ has
 4 sqrt(n) lists and 4 bits a coordinate, and nprobe is raised. faiss IndexLSH scans the codes of all points, and its
-bits are doubled, and then refined. "Built" is the CPU time until all points are in. Pass --with to choose among them.
+bits are doubled, and then refined. rabitqlib's SymqgIndex (pip install rabitqlib) is a graph with codes, of degree 32
+and ef_construction = 200, whose ef is raised. "Built" is the CPU time until all points are in. Pass --with to choose
+among them.
 With --graphs, the graph of hnswlib and its time are kept in a folder, and the next run with the same points reads them.
 """
 
@@ -25,6 +27,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any, Literal, NamedTuple
@@ -320,6 +323,35 @@ def with_hnswlib(world: World, recalls: Sequence[float]) -> Iterator[Made]:
             break
 
 
+def with_symqg(world: World, recalls: Sequence[float]) -> Iterator[Made]:
+    import rabitqlib
+
+    dim = world.points.shape[1]
+    index = rabitqlib.SymqgIndex(dim, 32, "l2")  # of points of length 1: by angle
+    seconds = cpu_seconds(lambda: index.build(world.points, 200, 1))
+
+    def lists(ef: int) -> Any:
+        return index.search_batch(world.queries, NEAREST, ef, 1)[0].tolist()
+
+    def each(ef: int) -> Any:
+        return [index.search(query[None], NEAREST, ef, 1) for query in world.queries]
+
+    for ef in (10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 120, 160, 240, 320):
+        found = recall_of(lists(ef), world.places)
+        for _ in [recall for recall in recalls if recall <= found]:
+            yield Made(
+                f"ef {ef}",
+                partial(lists, ef),
+                partial(each, ef),
+                found,
+                4 * dim + 32 * (dim / 8 + 4),
+                seconds,
+            )
+        recalls = [recall for recall in recalls if recall > found]
+        if not recalls:
+            break
+
+
 def at(index: Any, name: str, value: int, lists: Answers) -> Answers:
     """Return answers with a setting of an index."""
 
@@ -335,6 +367,7 @@ PEERS: dict[str, tuple[str, Peer]] = {
     "tables": ("lshfast", with_lshfast("tables")),
     "hnswlib": ("hnswlib", with_hnswlib),
     "rabitq": ("faiss", with_rabitq),
+    "symqg": ("rabitqlib", with_symqg),
     "lsh": ("faiss", with_index_lsh),
 }
 
