@@ -260,7 +260,7 @@ class NearCodesTask(WorkerTask):
         return _near_rows(numbers[:, None], codes, self.most, 1)
 
 
-def near_nodes(table: Table, plan: BucketPlan) -> tuple[Int64Array, Int64Array]:
+def near_nodes(table: Table, most: int) -> tuple[Int64Array, Int64Array]:
     """Return pairs of nodes that connect those with a bucket in common and near codes.
 
     The table has node, keys and codes of all rows, as of `KeyTask`.
@@ -272,7 +272,7 @@ def near_nodes(table: Table, plan: BucketPlan) -> tuple[Int64Array, Int64Array]:
         parts = [array_of_binary(batch.column(name), np.uint64) for batch in filled]
         return np.concatenate(parts or [np.empty((0, 1), np.uint64)])
 
-    left, right = _near_rows(words("keys"), words("codes"), plan.most, None)
+    left, right = _near_rows(words("keys"), words("codes"), most, None)
     return nodes[left], nodes[right]
 
 

@@ -124,7 +124,7 @@ class VectorRun(Run):
         """Return the components of rows that share a bucket and have near codes."""
         if texts * buckets.bands.bands <= self.limits.driver_records:
             table: Any = keyed.toArrow()
-            return components_of_links(self._session, *near_nodes(table, buckets))
+            return components_of_links(self._session, *near_nodes(table, buckets.most))
         records = (
             keyed.mapInArrow(RecordTask(), "key long, node long, codes binary")
             .repartition("key")

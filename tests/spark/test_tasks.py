@@ -17,7 +17,12 @@ from lshfast.index.neighbors.points import PointFormat
 from lshfast.join import all_pairs
 from lshfast.quality import near_pairs as quality_near_pairs
 from lshfast.spark.check_tasks import NearLimits, NearTask
-from lshfast.spark.point_tasks import NearCodesTask, PointGroupTask, PointPairTask
+from lshfast.spark.point_tasks import (
+    NearCodesTask,
+    PointGroupTask,
+    PointPairTask,
+    near_nodes,
+)
 from lshfast.spark.tasks import (
     ChainTask,
     EngineTask,
@@ -142,6 +147,28 @@ def test_near_codes_of_each_bucket_are_connected(rows, size, room, seed):
         assert any(component <= other for other in connected)
     for component in connected:
         assert any(component <= other for other in parts(equal, nodes))
+
+
+@pytest.mark.parametrize("n", [0, 1, 60])
+def test_near_codes_on_the_driver_are_those_of_the_tasks(n):
+    """The keys of all bands are differently numbered, so records of several bands share no bucket."""
+    rng = np.random.default_rng(n)
+    nodes = rng.permutation(10 * n)[:n].astype(np.int64)
+    keys = rng.integers(0, 8, (n, 3)).astype(np.uint64) + np.arange(
+        0, 30, 10, np.uint64
+    )
+    codes = np.zeros((n, 4), np.uint64)
+    codes[:, 0] = rng.integers(0, 2**8, n)
+    columns = {"node": pa.array(nodes)}
+    for name, words in (("keys", keys), ("codes", codes)):
+        columns[name] = pa.array([row.tobytes() for row in words], pa.binary())
+    table = pa.table(columns)
+    records = collected(RecordTask(), table, 7).sort_by("key") if n else table
+    near = edges_of(NearCodesTask(3), records, 50) if n else []
+    halves = pa.concat_tables([table.slice(0, n // 2), table.slice(n // 2)])
+    left, right = near_nodes(halves, 3)
+    pairs = list(zip(left.tolist(), right.tolist(), strict=True))
+    assert parts(pairs, nodes.tolist()) == parts(near, nodes.tolist())
 
 
 @pytest.mark.parametrize("size", [1, 3, 100])
