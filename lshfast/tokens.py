@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from lshfast._common.arrow_columns import checked_column, objects_of
 from lshfast._common.checks import INT64_RANGE, array_of, check_seed_number
+from lshfast._common.elements import words_of_array, words_of_integers
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.kernels import sets, text
 
@@ -181,7 +182,7 @@ class TokenSets:
             and items.dtype.kind in "iu"
             and items.ndim == 1
         ):
-            tokens = text.tokens_of_integers(items.astype(np.uint64), seed)
+            tokens = text.tokens_of_integers(words_of_array(items), seed)
         else:
             elements = _column(items, "items")
             tokens = _tokens_of(
@@ -367,7 +368,7 @@ def hash_rows(
     row_lists = [_row(row, number) for number, row in enumerate(rows, first_row)]
     offsets = np.zeros(len(row_lists) + 1, np.int64)
     np.cumsum([len(row) for row in row_lists], out=offsets[1:])
-    arrays = [row.astype(np.uint64) for row in row_lists if isinstance(row, np.ndarray)]
+    arrays = [words_of_array(row) for row in row_lists if isinstance(row, np.ndarray)]
     if row_lists and len(arrays) == len(row_lists):
         return TokenSets(offsets, text.tokens_of_integers(np.concatenate(arrays), key))
     elements = list(chain.from_iterable(row_lists))
@@ -487,6 +488,5 @@ def _tokens_of(
             raise ValueError(
                 f"rows[{row}] holds {number}; integers must be in -2**63..2**64 - 1"
             )
-    values = np.array([number & (2**64 - 1) for number in numbers], np.uint64)
-    tokens[~strings] = text.tokens_of_integers(values, key)
+    tokens[~strings] = text.tokens_of_integers(words_of_integers(numbers), key)
     return tokens

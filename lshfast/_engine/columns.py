@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.choices import Kind
+from lshfast._common.elements import words_of_array
 from lshfast._common.run_key import RunKey
 from lshfast._common.threads import ordered_map, pieces
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
@@ -405,7 +406,7 @@ def _arrow_lists(
         raise ValueError(
             choice_of_kind(f"texts is a column of lists of {elements.dtype}", kinds)
         )
-    return ArrowLists(offsets, elements.astype(np.uint64, copy=False))
+    return ArrowLists(offsets, words_of_array(elements))
 
 
 def _holds_objects(source: Any) -> bool:

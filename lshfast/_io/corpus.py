@@ -36,7 +36,7 @@ from lshfast._io.files import (
     Rows,
     long_row,
 )
-from lshfast._io.keys import IDS, ORDERS, Ids, RowKeys
+from lshfast._io.keys import IDS, ORDERS, UNSIGNED, Ids, RowKeys
 from lshfast._io.listing import list_files
 from lshfast._io.notes import other_delimiters
 from lshfast._io.readers import READERS, check_column, values_of
@@ -106,7 +106,8 @@ def open_corpus(
         Parquet and Arrow a column holds strings, bytes (UTF-8) or a dictionary of them. A null is
         a text without shingles.
     id_column : str, optional
-        Column of the ids: all strings or all 64-bit integers. The id of a file of one text is its
+        Column of the ids: all strings or all 64-bit integers, signed or unsigned; a whole double is
+        an integer. The id of a file of one text is its
         path.
     order_column : str, optional
         Column of values to rank rows by: all numbers or all strings. In CSV they are numbers if the
@@ -341,6 +342,11 @@ class Corpus:
         return self._keys.ids if self.layout.id_column is not None else None
 
     @property
+    def has_unsigned_ids(self) -> bool:
+        """Return whether an id is above the greatest signed integer of 64 bits."""
+        return self._keys.has_unsigned_id
+
+    @property
     def order(self) -> AnyArray | list[str] | StringFile | None:
         """Return the order value of each row: int64, float64 or strings; None without a column."""
         if self.layout.order_column is None:
@@ -380,6 +386,10 @@ class Corpus:
             return self._keys.ids[row]
         name, line = self.place(row)
         return name if line is None else f"{name}:{line}"
+
+    def has_cell_as_id(self, row: int) -> bool:
+        """Return whether the key of a row is a cell of CSV, which is text whatever it means."""
+        return self.layout.id_column is not None and self._file(row).delimited
 
     def keys_of(self, rows: Rows) -> list[str | int]:
         """Return the keys of some rows."""
@@ -613,6 +623,9 @@ class Corpus:
                     if isinstance(column, StringFile)
                     else np.array(column)
                 )
+        if isinstance(self._keys.ids, array) and self.has_unsigned_ids:
+            arrays["ids"] = arrays["ids"].view(np.int64)
+            values["unsigned_ids"] = True
         if self.by is not None:
             arrays["by"] = self.by.codes.astype(np.int64)
             values["by"] = self.by.names
@@ -665,6 +678,8 @@ class Corpus:
                 return values[name]
             if file in paths:
                 return StringFile(paths[file], arrays[name])
+            if name == "ids" and values.get("unsigned_ids"):
+                return array(UNSIGNED, arrays[name].tobytes())
             return array(
                 "d" if arrays[name].dtype.kind == "f" else "q", arrays[name].tobytes()
             )

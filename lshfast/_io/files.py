@@ -410,6 +410,11 @@ def is_int64(value: Any) -> bool:
     return type(value) is int and -(1 << 63) <= value < 1 << 63
 
 
+def is_id(value: Any) -> bool:
+    """Return whether a value is a str, or an int (not a bool) that fits 64 bits, signed or not."""
+    return type(value) is str or (type(value) is int and -(1 << 63) <= value < 1 << 64)
+
+
 def column_index(file: File, names: Sequence[str], name: str) -> int:
     """Return the index of the column with this name; it must be unique."""
     if list(names).count(name) != 1:

@@ -13,12 +13,18 @@ import numpy as np
 from lshfast._common.checks import weight_fault
 from lshfast._common.value_codes import ValueCodes
 from lshfast._common.visible import is_writable, shortened
-from lshfast._io.files import Layout, is_int64, kind_of
+from lshfast._io.files import Layout, is_id, is_int64, kind_of
 from lshfast._io.string_file import HashedKeys, StringFile
 
 # The files of strings.
 IDS = "ids.strings"
 ORDERS = "orders.strings"
+
+# The type code of arrays of ids with one above GREATEST_SIGNED.
+UNSIGNED = "Q"
+GREATEST_SIGNED = 2**63 - 1
+# Doubles represent all integers up to here exactly.
+GREATEST_EXACT = 2**53
 
 Ids: TypeAlias = "list[str | int] | array[int] | StringFile"
 Orders: TypeAlias = "list[str] | array[int] | array[float] | StringFile"
@@ -44,6 +50,8 @@ class RowKeys:
         self._place = place
         self._folder = folder
         self._kind: type = str
+        self._has_negative_id = False
+        self.has_unsigned_id = False  # above the greatest signed integer
         self._row_of: dict[
             str | int, int
         ] = {}  # with a folder: of the ids of the current block
@@ -63,6 +71,12 @@ class RowKeys:
         self.ids = ids
         self.orders = orders
         self.by = by
+        is_integer = isinstance(ids, list) and bool(ids) and type(ids[0]) is int
+        self.has_unsigned_id = (
+            ids.typecode == UNSIGNED
+            if isinstance(ids, array)
+            else is_integer and max(ids) > GREATEST_SIGNED  # type: ignore[operator]
+        )
 
     def begin_block(self, ids: list[Any]) -> None:
         """Look up the ids of the next rows among earlier ids that are in files."""
@@ -79,7 +93,7 @@ class RowKeys:
             [key for key, _ in fresh], np.array([row for _, row in fresh], np.int64)
         )
         self._hashed = len(self.ids)
-        ids = [key if type(key) in (str, int) else "" for key in ids]
+        ids = [key if is_id(key) else "" for key in map(id_of, ids)]
         rows = self._known.find(ids).tolist()
         self._row_of = {}
         for key, row in zip(ids, rows, strict=True):
@@ -97,6 +111,7 @@ class RowKeys:
     ) -> str | None:
         """Record the id, order value and value of `by` of a row, or return why it is rejected."""
         if self._layout.id_column is not None:
+            identity = id_of(identity)
             reason = self._refused(identity)
             if reason:
                 return reason
@@ -108,6 +123,8 @@ class RowKeys:
             if not self.ids:
                 self._kind = type(identity)
                 self.ids = self._strings(IDS) if self._kind is str else self.ids
+            if self._kind is int:
+                self._take_sign(identity)
             if self._layout.unique_ids:
                 self._row_of[identity] = len(self.ids)
             self.ids.append(identity)
@@ -116,19 +133,37 @@ class RowKeys:
         return None
 
     def _refused(self, identity: Any) -> str | None:
-        if identity is None or identity == "":
+        if identity is None or identity == "" or identity != identity:
             return f"id column {self._layout.id_column!r} is missing, null or empty"
-        if type(identity) is not str and not is_int64(identity):
+        if not is_id(identity):
             return f"id {shortened(identity)} is neither a string nor a 64-bit integer"
         if isinstance(identity, str) and not is_writable(identity):
             return f"id {shortened(identity)} holds a lone surrogate, which is no character"
         if self.ids and type(identity) is not self._kind:
             return f"id {shortened(identity)} is {kind_of(identity)}, the ids before it are not"
+        if type(identity) is int:
+            if identity < 0 and self.has_unsigned_id:
+                return (
+                    f"id {identity} is negative, and one before it is above 2**63 - 1"
+                )
+            if identity > GREATEST_SIGNED and self._has_negative_id:
+                return (
+                    f"id {identity} is above 2**63 - 1, and one before it is negative"
+                )
         if identity in self._row_of:  # empty if ids may repeat
             name, line = self._place(self._row_of[identity])
             place = name if line is None else f"{name}:{line}"
             return f"id {shortened(identity)} is taken by {place}"
         return None
+
+    def _take_sign(self, identity: int) -> None:
+        """Record whether an integer is negative, or above the greatest signed integer."""
+        if identity < 0:
+            self._has_negative_id = True
+        elif identity > GREATEST_SIGNED and not self.has_unsigned_id:
+            self.has_unsigned_id = True
+            if isinstance(self.ids, array):
+                self.ids = array(UNSIGNED, self.ids)
 
     def _take_order(self, value: Any, untyped: bool) -> str | None:
         orders: Any = self.orders
@@ -152,6 +187,13 @@ class RowKeys:
         self.orders = orders
         orders.append(value)
         return None
+
+
+def id_of(value: Any) -> Any:
+    """Return a whole double as an int: integers with a missing value are doubles in pandas."""
+    if type(value) is float and abs(value) <= GREATEST_EXACT and value.is_integer():
+        return int(value)
+    return value
 
 
 def _order_fault(value: Any) -> str | None:

@@ -15,7 +15,7 @@ from lshfast._common.extras import optional
 from lshfast._common.visible import shortened
 from lshfast._io import parquet
 from lshfast._io.cells import CellType
-from lshfast._io.files import File, Layout, is_int64, kind_of
+from lshfast._io.files import File, Layout, is_id, is_int64, kind_of
 from lshfast._io.json_text import loads
 from lshfast._io.jsonl import exact_object, json_object
 from lshfast._io.readers import columns_of
@@ -282,7 +282,7 @@ def cell(name: str, value: Any) -> str:
         return "true" if value else "false"
     if value is None or isinstance(value, str):
         return value or ""
-    if isinstance(value, float) or is_int64(value):
+    if isinstance(value, float) or is_id(value):
         return repr(value)
     what = "an integer beyond 64 bits" if isinstance(value, int) else kind_of(value)
     raise ValueError(

@@ -173,12 +173,14 @@ def parquet_writer(stream: Any, schema: Any, name: str) -> Iterator[Any]:
 
 
 def id_kind(corpus: Corpus) -> str:
-    """Return Arrow's name for the type of the keys of a corpus: "int64" or "string"."""
+    """Return Arrow's name for the type of the keys of a corpus: "int64", "uint64" or "string"."""
     name = corpus.layout.id_column
     if name is None:
         return "string"
     if corpus.ids:
-        return "int64" if isinstance(corpus.ids[0], int) else "string"
+        if isinstance(corpus.ids[0], str):
+            return "string"
+        return "uint64" if corpus.has_unsigned_ids else "int64"
     kinds = (
         type_of(file, schema_of(file), name) for file in corpus.files if file.columnar
     )

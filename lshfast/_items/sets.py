@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from lshfast._common.arrow_columns import python_values, stored_lists, undecodable_rows
+from lshfast._common.elements import words_of_array, words_of_integers
 from lshfast._common.extras import optional
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast._common.visible import is_writable, shortened
@@ -65,7 +66,7 @@ def read_sets(column: Any, kind: type | None = None) -> Read:
     _, offsets, elements, kind, bad = flat_rows(values, kind, (), _fault_of_set)
     bad |= undecodable
     if kind is int:
-        return (offsets, np.array([part % 2**64 for part in elements], np.uint64)), bad
+        return (offsets, words_of_integers(elements)), bad
     return (offsets, Texts(elements)), bad
 
 
@@ -117,7 +118,7 @@ def _read_arrow(column: Any, kind: type | None) -> Read | None:
     assert isinstance(lists, tuple)
     offsets, elements = lists
     if not isinstance(elements, Texts):
-        return (offsets, elements.astype(np.uint64, copy=False)), {}
+        return (offsets, words_of_array(elements)), {}
     bad = undecodable_rows(offsets, column.flatten())
     return without_rows(offsets, elements, bad)[:2], bad
 

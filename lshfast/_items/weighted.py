@@ -16,6 +16,7 @@ import numpy as np
 
 from lshfast._common.arrow_columns import python_values, stored_lists, undecodable_rows
 from lshfast._common.checks import MOST_WEIGHT, weight_fault
+from lshfast._common.elements import words_of_array, words_of_integers
 from lshfast._common.extras import optional
 from lshfast._common.rows import int64_range, run_begins
 from lshfast._common.run_key import draw_hash_key
@@ -164,7 +165,7 @@ def _of_values(column: Any, kind: type | None) -> Read:
         chain.from_iterable(row.values() for row in rows), np.float64, len(elements)
     )
     if kind is int:
-        numbers = np.array([int(part) % 2**64 for part in elements], np.uint64)
+        numbers = words_of_integers([int(part) for part in elements])
         return offsets, numbers, weights, bad
     return offsets, Texts(elements), weights, bad
 
@@ -231,9 +232,8 @@ def _of_arrow(column: Any) -> Read:
                 f"the weight of {shortened(names[place].as_py())} {weight_fault(weight)}"
             )
     if pa.types.is_integer(names.type):
-        elements: Texts | UInt64Array = (
-            names.fill_null(0).to_numpy(zero_copy_only=False).astype(np.uint64)
-        )
+        integers = names.fill_null(0).to_numpy(zero_copy_only=False)
+        elements: Texts | UInt64Array = words_of_array(integers)
     else:
         large = pa.types.is_large_string(names.type)
         elements = Texts(names if large else names.cast(pa.string()))

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from lshfast._common.mixing import mix64 as mix64
 from lshfast._common.types import UInt64Array
 
 GOLDEN = 0x9E3779B97F4A7C15
 LOW_HALF = np.uint64(2**32 - 1)
-
-
-def mix64(words: UInt64Array) -> UInt64Array:
-    """Return the splitmix64 finaliser of each word."""
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))
 
 
 def following(words: UInt64Array, i: int) -> UInt64Array:

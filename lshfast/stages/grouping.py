@@ -16,6 +16,7 @@ from lshfast._common.rows import parts_of_rows
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast._engine.account.short_texts import sample_for
 from lshfast._engine.budget import obtainable
+from lshfast._engine.parts.key_columns import KINDS_OF_INTEGERS, UNSIGNED_IDS
 from lshfast._engine.parts.task_files import (
     RANGE_BYTES,
     TaskWriter,
@@ -200,6 +201,9 @@ def _checked_ids(
     first_type = next(
         (shard_type for shard_type in types if shard_type is not None), None
     )
+    if set(types) - {None} == KINDS_OF_INTEGERS.keys():  # integers of both types
+        first_type = UNSIGNED_IDS
+        types = []
     for shard, shard_type in enumerate(types):
         if shard_type not in (first_type, None):
             corpus = restored_corpus(plan, shard, False)

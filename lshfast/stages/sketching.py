@@ -20,6 +20,7 @@ from lshfast._engine.clock import Clock
 from lshfast._engine.inputs import faults_of, text_batches
 from lshfast._engine.marks import WIDTH, RowMarks
 from lshfast._engine.parts.earlier_columns import add_earlier
+from lshfast._engine.parts.key_columns import UNSIGNED_IDS
 from lshfast._engine.parts.sketched_rows import sketched_rows
 from lshfast._engine.parts.task_files import (
     RANGE_BYTES,
@@ -88,11 +89,16 @@ def sketch(plan: StagePlan, shard: int) -> None:
             "empty": empty,
             "nbytes": nbytes,
             "delimiters": corpus.delimiters,
-            "ids": None if not ids else type(ids[0]).__name__,
+            "ids": None if not ids else _type_of_ids(corpus, ids[0]),
         }
         add_values(writer, corpus.by)
         if removed is not None:
             add_earlier(writer, removed.finished())
+
+
+def _type_of_ids(corpus: Corpus, first_id: str | int) -> str:
+    """Return the name of the type of the ids of a shard, of which this is one."""
+    return UNSIGNED_IDS if corpus.has_unsigned_ids else type(first_id).__name__
 
 
 def _add_orders(

@@ -101,9 +101,36 @@ def test_rows_of_an_array():
 
 
 def test_elements_are_equal_as_tokens_are():
-    """A str equals the bytes of its UTF-8, and no number; -1 and 2**64 - 1 are one number."""
+    """A str equals the bytes of its UTF-8, and no number; -1 and 2**64 - 1 are two numbers."""
     rows = [["é", "1"], ["é".encode(), b"1"], ["é", 1], [-1, 5], [2**64 - 1, 5]]
-    assert dedup(rows, threshold=0.9).keeper.tolist() == [0, 0, 2, 3, 3]
+    assert dedup(rows, threshold=0.9).keeper.tolist() == [0, 0, 2, 3, 4]
+
+
+def in_lists(rows, dtype):
+    return rows
+
+
+def in_arrays(rows, dtype):
+    return [np.array(row, dtype) for row in rows]
+
+
+def in_arrow(rows, dtype):
+    pa = pytest.importorskip("pyarrow")
+    return pa.array(rows, pa.list_(pa.from_numpy_dtype(dtype)))
+
+
+@pytest.mark.parametrize("column_of", [in_lists, in_arrays, in_arrow])
+def test_negative_integers_are_no_large_ones(column_of):
+    negative = [[-1, 5, -7], [5, 6, 7]]
+    large = [[2**64 - 1, 5, 2**64 - 7], [5, 6, 7]]
+    index = LSHIndex(shingles="tags")
+    first = column_of(negative, np.int64)
+    assert dedup(first, keys=["a", "b"], against=index, add=True).keep.all()
+    again = column_of(negative, np.int64)
+    assert not dedup(again, keys=["c", "d"], against=index).keep.any()
+    other = column_of(large, np.uint64)
+    found = dedup(other, keys=["e", "f"], against=index)
+    assert found.keep.tolist() == [True, False]
 
 
 def test_missing_sets_are_empty():

@@ -438,10 +438,14 @@ def test_values_beside_the_text_reject_no_row(tmp_path: Path) -> None:
 def test_an_id_must_be_writable(tmp_path: Path) -> None:
     path = pack(b'{"text": "a", "id": "\\ud800"}\n', tmp_path / "a.jsonl")
     assert "holds a lone surrogate" in bad_row(path, id_column="id").reason
-    path = pack(b'{"text": "a", "id": NaN}\n', tmp_path / "a.jsonl")
-    assert (
-        "neither a string nor a 64-bit integer" in bad_row(path, id_column="id").reason
-    )
+    for value, reason in {
+        b"NaN": "is missing, null or empty",
+        b"true": "neither a string nor a 64-bit integer",
+        b"1.5": "neither a string nor a 64-bit integer",
+        b"1e30": "neither a string nor a 64-bit integer",
+    }.items():
+        path = pack(b'{"text": "a", "id": %s}\n' % value, tmp_path / "a.jsonl")
+        assert reason in bad_row(path, id_column="id").reason
 
 
 # Columns

@@ -100,7 +100,7 @@ def test_accepted_rows_can_be_written_and_no_others(
         ),
         (
             "csv",
-            {"n": 1 << 63},
+            {"n": 1 << 64},
             "column 'n' holds an integer beyond 64 bits: CSV output cannot hold it",
         ),
         ("parquet", {"n": 1 << 63}, "column 'n' holds an integer beyond 64 bits"),

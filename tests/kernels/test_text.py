@@ -480,10 +480,10 @@ def test_tokens_of_str_are_those_of_its_utf8():
     assert tokens == [hashing.token_of_bytes(string.encode(), 1) for string in strings]
 
 
-@given(values=st.lists(st.integers(-(2**63), 2**64 - 1), max_size=20), seed=WORD64)
-@example(values=[0, 1, -1, 2**64 - 1, -(2**63), 2**63], seed=2**64 - 1)
+@given(values=st.lists(WORD64, max_size=20), seed=WORD64)
+@example(values=[0, 1, 2**64 - 1, 2**63], seed=2**64 - 1)
 def test_tokens_of_integers(values, seed):
-    unsigned = np.array([value % 2**64 for value in values], np.uint64)
+    unsigned = np.array(values, np.uint64)
     assert text.tokens_of_integers(unsigned, seed).tolist() == [
         hashing.token_of_int(value, seed) for value in values
     ]

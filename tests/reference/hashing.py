@@ -93,4 +93,5 @@ def token_of_int(x: int, seed: "int | Key") -> int:
     """Return the 64-bit token of an integer in [-2^63, 2^64)."""
     if not -(2**63) <= x < 2**64:
         raise ValueError(f"integer {x} is outside [-2^63, 2^64)")
-    return mix64((x & MASK64) ^ key_of(seed).integers)
+    word = x if x >= 0 else mix64(x & MASK64)
+    return mix64(word ^ key_of(seed).integers)

@@ -558,5 +558,6 @@ def test_texts_of_several_columns_and_paths(spark, tmp_path, format):
     kept_rows = table or [json.loads(line) for line in lines_of(out)]
     assert sorted(row["id"] for row in kept_rows) == [0, 1]
     assert all(row.keys() == rows[0].keys() for row in kept_rows)
-    message = failing(2, "dedup", path, "-o", out, "--column", "chat[].says", *MASTER)
+    columns = "--column", "chat[].says", "--overwrite"
+    message = failing(2, "dedup", path, "-o", out, *columns, *MASTER)
     assert "has no column" in message or "there is no column" in message

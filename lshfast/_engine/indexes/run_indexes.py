@@ -14,10 +14,11 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from lshfast._common.checks import INT64_RANGE
 from lshfast._common.choices import Kind
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast._common.visible import printable
@@ -27,6 +28,7 @@ from lshfast._engine.options.declaration import Options
 from lshfast._engine.options.rules import NAMES_OF_PLAN, refuse, refuse_for_kind
 from lshfast._engine.plan import ONLY_OF_POINTS, AnyPlan, Plan, plan_for
 from lshfast._io import Corpus
+from lshfast._io.cells import CellType
 from lshfast._io.files import Format, file_format
 from lshfast._io.sources import LocalFile, RemoteFile, remote_errors, source_of
 from lshfast.kernels.text import Texts
@@ -41,6 +43,9 @@ KINDS = {"int": "integers", "str": "strings"}
 
 # Arrow's names for the types of keys; the kind of an index without keys is None.
 ARROW_KINDS = {"int": "int64", "str": "string", None: "string"}
+
+# The type of cells that are keys of an index of integers.
+INTEGER = CellType("int64", "an index")
 
 # What indexes of points hold; the others hold signatures.
 POINTS = ("vector", "code")
@@ -179,7 +184,7 @@ class Indexes:
         unchecked = self.save is not None
         for batch in batches:
             if unchecked and corpus.accepted:
-                check_kind(index.key_kind, self.name, corpus, 0)
+                entry_key(index.key_kind, self.name, corpus, 0)
                 unchecked = False
             yield batch
 
@@ -420,14 +425,29 @@ def new_index(plan: Plan, on_duplicate: OnDuplicate) -> LSHIndex:
     return LSHIndex.on(store, on_duplicate=on_duplicate)
 
 
-def check_kind(kind: str | None, name: str, corpus: Corpus, row: int) -> None:
-    """Raise an error that names a row if its key has another type than the keys of an index.
+def entry_key(kind: str | None, name: str, corpus: Corpus, row: int) -> str | int:
+    """Return the key under which a row is an entry of an index.
 
-    `kind` is the type of the keys of the index with this name.
+    `kind` is the type of the keys of the index with this name. Cells of CSV, which are text, become
+    integers for an index of integers.
+
+    Raises
+    ------
+    DataError
+        If the key of the row has another type, or is an integer above 2**63 - 1.
     """
     key = corpus.key(row)
-    if kind is not None and kind != type(key).__name__:
+    if kind == "int" and isinstance(key, str) and corpus.has_cell_as_id(row):
+        with suppress(ValueError):
+            key = INTEGER.convert(key)
+    if kind not in (None, type(key).__name__):
         raise corpus.fault(row, f"key {key!r}: the keys of {name} are {KINDS[kind]}")
+    if isinstance(key, int) and key > INT64_RANGE[1]:
+        raise corpus.fault(
+            row,
+            f"key {key} is above 2**63 - 1, the greatest integer that is a key of {name}",
+        )
+    return key
 
 
 def add_rows(
@@ -472,9 +492,9 @@ def add_entries(
 
     if not len(rows):
         return 0
-    check_kind(kind, name, corpus, int(rows[0]))
+    keys = [entry_key(kind, name, corpus, row) for row in rows.tolist()]
     try:
-        return insert(as_column([corpus.key(row) for row in rows.tolist()]), items)
+        return insert(as_column(keys), items)
     except DuplicateKeyError as error:
         remedy = "on-duplicate skip or replace allows that"
         reason = f"key {error.key!r} is in {name} already ({remedy})"

@@ -10,6 +10,12 @@ import numpy.typing as npt
 
 from lshfast._engine.parts.task_reader import Arrays, TaskFile
 
+# The name of the type of ids of which one is above the greatest signed integer.
+UNSIGNED_IDS = "uint"
+
+# Arrow's names for the types of ids that are integers.
+KINDS_OF_INTEGERS = {"int": "int64", UNSIGNED_IDS: "uint64"}
+
 
 def key_columns(keys: Sequence[str | int]) -> dict[str, npt.NDArray[Any]]:
     """Return the columns with some keys, which `keys_of` reads."""
@@ -33,7 +39,9 @@ def keys_of(
     ):
         raise file.fault("its keys have other lengths")
     ends = np.cumsum(lengths, dtype=np.int64).tolist()
-    convert: Callable[[bytes], str | int] = int if ids == "int" else bytes.decode
+    convert: Callable[[bytes], str | int] = (
+        int if ids in KINDS_OF_INTEGERS else bytes.decode
+    )
     try:
         return [
             convert(data[end - length : end])
@@ -45,4 +53,4 @@ def keys_of(
 
 def kind_of_ids(ids: str | None) -> str:
     """Return Arrow's name for the type of the keys, given the name of the type of the ids."""
-    return "int64" if ids == "int" else "string"
+    return KINDS_OF_INTEGERS.get(ids or "", "string")
