@@ -17,6 +17,7 @@ from typing import Any
 
 from lshfast._common.checks import ADDED_COLUMNS, check_annotation
 from lshfast._common.extras import optional
+from lshfast._engine.column_options import with_columns
 from lshfast._engine.executors.memory import dedup as dedup_items
 from lshfast._engine.executors.memory import pairs as pairs_of_items
 
@@ -50,7 +51,9 @@ class DataFrameLsh:
             instead, and similarity (of a run by distance, the distance); both are null for rows
             that are kept.
         **options
-            Further arguments of `lshfast.dedup`: threshold, keep, measure, ...
+            Further arguments of `lshfast.dedup`: threshold, measure, ... `keep` may also be
+            "max:COLUMN" or "min:COLUMN", the row with the greatest or least value of a column, and
+            `by` the name of a column, with `max_removed`.
 
         Returns
         -------
@@ -73,7 +76,8 @@ class DataFrameLsh:
         """
         if annotate:
             check_annotation(self._frame.columns, options)
-        result = dedup_items(self._frame[column], **options)
+        run_options = with_columns(self._frame, options)
+        result = dedup_items(self._frame[column], **run_options)
         if not annotate:
             return self._frame.filter(pl.Series(result.keep))
         is_removed = pl.Series(~result.keep)

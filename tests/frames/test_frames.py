@@ -246,3 +246,41 @@ def test_a_relation_with_two_columns_of_a_name():
         ValueError, match="there are 2 columns 'id'; columns are: text, id, id"
     ):
         lshfast.duckdb.pairs(docs, "text", "id", con=con)
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+@pytest.mark.parametrize(
+    "values",
+    [[3, 5, 4], [0.5, 7.5, 1.0], ["b", "c", "bb"]],
+    ids=["int", "float", "str"],
+)
+def test_the_greatest_or_least_value_of_a_column_is_kept(library, values):
+    df = library.DataFrame({"text": ["one two three"] * 3, "rank": values})
+    kept = [
+        list(df.lsh.dedup("text", keep=f"{rule}:rank")["rank"])
+        for rule in ("max", "min")
+    ]
+    assert kept == [[values[1]], [values[0]]]
+    for keep, error, message in (
+        ("max:", ValueError, "keep must be"),
+        ("max:other", (KeyError, pl.exceptions.ColumnNotFoundError), "other"),
+    ):
+        with pytest.raises(error, match=message):
+            df.lsh.dedup("text", keep=keep)
+    missing = library.DataFrame({"text": ["a", "b"], "rank": [values[0], None]})
+    with pytest.raises(ValueError, match="value of row 1 in column 'rank' is missing"):
+        missing.lsh.dedup("text", keep="max:rank")
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_rows_are_counted_by_the_values_of_a_column(library):
+    texts = [f"number {number} of many texts" for number in range(30)]
+    columns = {
+        "text": [*texts, *["one two three"] * 30],
+        "source": ["a"] * 30 + ["b"] * 30,
+    }
+    df = library.DataFrame(columns)
+    assert len(df.lsh.dedup("text", by="source", max_removed=1.0)) == 31
+    assert len(df.lsh.dedup("text", max_removed=0.8)) == 31
+    with pytest.raises(lshfast.TooManyRemovedError, match="with value b"):
+        df.lsh.dedup("text", by="source", max_removed=0.8)

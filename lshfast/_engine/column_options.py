@@ -1,0 +1,49 @@
+"""Options of a run over a frame that name columns of it: `by` and ``keep="max:COLUMN"``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lshfast._common.arrow_columns import objects_of
+from lshfast._common.types import Int64Array
+from lshfast._engine.inputs import policy_of, ranks_of
+from lshfast._items.kind import is_missing
+
+
+def with_columns(frame: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options whose `by` and `keep` are values of rows in place of names of columns.
+
+    Raises
+    ------
+    KeyError or the error of a library
+        If there is no such column.
+    ValueError, TypeError
+        If a value by which rows are preferred is missing, or is of another type than the others.
+    """
+    changed = dict(options)
+    by = changed.get("by")
+    if isinstance(by, str):
+        changed["by"] = frame[by]
+    keep = changed.get("keep")
+    if isinstance(keep, str):
+        _, column = policy_of(keep)
+        if column is not None:
+            changed["keep"] = _ranks(frame[column], column, keep)
+    return changed
+
+
+def _ranks(values: Any, column: str, keep: str) -> Int64Array:
+    """Return the ranks by which max:COLUMN or min:COLUMN prefers the rows of a frame."""
+    objects = objects_of(values, column)
+    for row, value in enumerate(objects):
+        if is_missing(value):
+            raise ValueError(
+                f"keep={keep!r}: the value of row {row} in column {column!r} is missing"
+            )
+    try:
+        return ranks_of(objects, keep)
+    except TypeError as error:
+        raise TypeError(
+            f"keep={keep!r}: the values of column {column!r} have no order: {error}"
+        ) from None
