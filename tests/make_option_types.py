@@ -28,6 +28,7 @@ CLASSES = {
 WIDER = {
     "stop_words": "str | Iterable[str] | None",
     "seed": "Seed | None",
+    "zstd_window": "int | str | None",
     "clusters": "FilePath | None",
     "changes": "FilePath | None",
     "work": "FilePath | None",

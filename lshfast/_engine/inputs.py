@@ -89,6 +89,7 @@ class Inputs:
     max_row_bytes: int = MAX_ROW_BYTES
     delimiter: str | None = None
     max_columns: int = MAX_COLUMNS
+    zstd_window: int | str | None = None
     by: str | None = None
     kind: Kind | None = None
     group_by: str | None = None

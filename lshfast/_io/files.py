@@ -29,6 +29,7 @@ from lshfast._common.types import Int64Array, PathLike
 from lshfast._io.cells import CellType
 from lshfast._io.encodings import checked_encoding
 from lshfast._io.sources import ByteRange, RemoteFile, Source
+from lshfast._io.zstd_windows import checked_window
 
 Paths: TypeAlias = PathLike | Iterable[PathLike]
 Rows: TypeAlias = Int64Array
@@ -128,6 +129,7 @@ class Layout:
     by: str | None = None
     kind: Kind = "text"
     weights: bool = False
+    zstd_window: int | str | None = None
 
     def __post_init__(self) -> None:
         if self.on_error not in get_args(OnError):
@@ -146,9 +148,15 @@ class Layout:
                     f"{name} must be one of {', '.join(get_args(Format))}, not {value!r}"
                 )
         object.__setattr__(self, "column", checked_columns(self.column))
+        object.__setattr__(self, "zstd_window", checked_window(self.zstd_window))
         object.__setattr__(self, "added", tuple(self.added))
         object.__setattr__(self, "encoding", checked_encoding(self.encoding))
         object.__setattr__(self, "delimiter", checked_delimiter(self.delimiter))
+
+    @property
+    def window_bytes(self) -> int:
+        """Return the largest window of Zstandard data that is decompressed."""
+        return checked_window(self.zstd_window)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:

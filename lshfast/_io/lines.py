@@ -19,10 +19,19 @@ from lshfast._io.files import (
     steady,
 )
 from lshfast._io.sources import LocalFile, Spool
+from lshfast._io.zstd_windows import (
+    HEADER_BYTES,
+    WINDOW_BYTES,
+    WideStream,
+    window_fault,
+)
 from lshfast.kernels.json import PADDING
 
 BOM = b"\xef\xbb\xbf"
 _LEAST = 64  # bytes of a buffer
+
+# What libzstd says of a frame whose window is larger than it may be.
+_TOO_WIDE = "too much memory"
 
 
 class Lines:
@@ -182,7 +191,7 @@ def opened(file: File) -> Iterator[tuple[Any, Any]]:
 
                 stream = stack.enter_context(lzma.LZMAFile(raw))
             elif codec == "zstd":
-                stream = optional("pyarrow").CompressedInputStream(raw, "zstd")
+                stream = _decompressed_zstd(file, raw)
             yield stream, raw
     except UnicodeError as error:
         raise file.fault(
@@ -191,9 +200,24 @@ def opened(file: File) -> Iterator[tuple[Any, Any]]:
     except (DataError, MemoryError, ImportError):
         raise
     except Exception as error:
+        if _TOO_WIDE in str(error):  # the window of a later frame
+            what = "zstd_window (--zstd-window) allows larger windows"
+            raise file.fault(None, f"{content_reason(error)}: {what}") from error
         what = f"damaged or cut off {codec} data" if codec else "cannot be read"
         other = _other_content(file, codec) if codec else ""
         raise file.fault(None, other or f"{what}: {content_reason(error)}") from error
+
+
+def _decompressed_zstd(file: File, raw: Any) -> Any:
+    """Return a stream of Zstandard data; raise DataError if its first window is too large."""
+    head = raw.read(HEADER_BYTES)
+    raw.seek(0)
+    reason = window_fault(head, max(file.layout.window_bytes, WINDOW_BYTES))
+    if reason:
+        raise file.fault(None, reason)
+    if file.layout.window_bytes > WINDOW_BYTES:
+        return WideStream(raw, file.layout.window_bytes)
+    return optional("pyarrow").CompressedInputStream(raw, "zstd")
 
 
 def _other_content(file: File, codec: str) -> str:

@@ -43,6 +43,7 @@ OF_INPUTS = (
     "id_column",
     "encoding",
     "max_row_bytes",
+    "zstd_window",
     "delimiter",
     "max_columns",
 )

@@ -255,6 +255,7 @@ class StagePlan:
             on_error="stop" if content["rejected"] is None else "skip",
             encoding=content["encoding"],
             max_row_bytes=content["max_row_bytes"],
+            zstd_window=content.get("zstd_window"),
             output=content["suffixes"]["output"].partition(".")[0],
             delimiter=content["delimiter"],
             max_columns=content["max_columns"],

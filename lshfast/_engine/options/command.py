@@ -167,7 +167,9 @@ def output_option(help: str, metavar: str = "OUT", *, required: bool = True) -> 
 
 
 # How tables and texts are read, by all commands that read them.
-READING = options_named("glob", "encoding", "format", "max_row_bytes", "delimiter")
+READING = options_named(
+    "glob", "encoding", "format", "max_row_bytes", "zstd_window", "delimiter"
+)
 
 # Of commands that compare texts alone.
 LEAST_SIMILARITY = replace(

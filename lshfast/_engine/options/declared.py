@@ -143,6 +143,16 @@ OPTIONS: dict[str, Option] = {
             heading="Advanced",
         ),
         Option(
+            "zstd_window",
+            None,
+            "Most memory of the window of .zst inputs, up to 2G, as of zstd --long=31. Default: "
+            "128M.",
+            str,
+            "input",
+            drivers=OF_TASKS,
+            metavar="SIZE",
+        ),
+        Option(
             "delimiter",
             None,
             "What separates the cells of CSV and TSV, or tab; by default detected in each file.",

@@ -33,6 +33,12 @@ DETAILS: dict[str, tuple[str, str]] = {
         "The largest size of a row of JSONL, CSV or TSV, or of a text, in bytes. A longer one is "
         "an error.",
     ),
+    "zstd_window": (
+        "int or str, optional",
+        'The most memory that the window of .zst inputs may take, in bytes or like "2G", which is '
+        "the greatest value; by default 128M. Larger windows, as of `zstd --long=31`, need the "
+        'package zstandard (``pip install "lshfast[zstd]"``).',
+    ),
     "delimiter": (
         "str, optional",
         'The character between the cells of CSV and TSV inputs: one ASCII character, or "tab". By '

@@ -35,6 +35,7 @@ READING: dict[str, tuple[type, ...]] = {
     "format": (str, type(None)),
     "delimiter": (str, type(None)),
     "max_row_bytes": (int,),
+    "zstd_window": (str, int, type(None)),
 }
 
 

@@ -84,6 +84,7 @@ class FileOptions(TypedDict, total=False):
     encoding: str | None
     format: Format | None
     max_row_bytes: int | None
+    zstd_window: int | str | None
     delimiter: str | None
     max_columns: int | None
     group_by: str | None
@@ -123,6 +124,7 @@ class StageOptions(TypedDict, total=False):
     encoding: str | None
     format: Format | None
     max_row_bytes: int | None
+    zstd_window: int | str | None
     delimiter: str | None
     max_columns: int | None
     kind: Kind | None

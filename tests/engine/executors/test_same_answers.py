@@ -99,7 +99,7 @@ CASES = [
     Case({"keep": "max:number"}, "csv;", ids="id"),
     Case({"delimiter": "#", "on_error": "skip"}, "csv#"),
     Case({"annotate": True, "defuse_formulas": True}, "csv.gz"),
-    Case({"groups": "components"}, "csv.zst"),
+    Case({"groups": "components", "zstd_window": "256M"}, "csv.zst"),
     Case({"annotate": True, "keep": "min:id"}, "tsv", ids="number"),
     Case({"annotate": True}, "parquet", ids="id"),
     Case({"keep": "max:number"}, "parquet", ids="number"),
