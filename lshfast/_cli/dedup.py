@@ -73,6 +73,7 @@ def dedup(options: Options, console: Console) -> None:
                 job.source,
                 job.outputs,
                 plan,
+                unit=options.split,
                 keep=job.keep,
                 indexes=job.indexes,
                 cap=job.cap,

@@ -27,6 +27,9 @@ PointKind: TypeAlias = Literal["weighted", "vector", "code"]
 Grouping: TypeAlias = Literal["star", "components"]
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 OnError: TypeAlias = Literal["stop", "skip"]
+
+# What the texts of rows are split into, by the option of this name.
+Split: TypeAlias = Literal["paragraph", "line"]
 Format: TypeAlias = Literal[
     "jsonl", "csv", "tsv", "parquet", "arrow", "npy", "text", "lines"
 ]

@@ -1,9 +1,9 @@
-"""Deduplication of paragraphs: similar ones are removed, and the rows are joined again."""
+"""Deduplication of paragraphs or lines: similar ones are removed, and the rows are joined again."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import compress, pairwise
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from lshfast._common.choices import Split
 from lshfast._common.column_paths import is_joined, shown_columns
 from lshfast._common.display import Figure, figure
 from lshfast._common.growing import GrowingArray
@@ -61,6 +62,35 @@ def split_paragraphs(text: str) -> list[str]:
     return [text[start:end] for start, end in pairwise(borders)]
 
 
+def split_lines(text: str) -> list[str]:
+    r"""Split a text behind its line feeds; the lines, joined, are the text.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    list of str
+        At least one. Each but the last ends with a line feed.
+
+    Examples
+    --------
+    >>> split_lines("One.\nTwo.\r\n\nThree")
+    ['One.\n', 'Two.\r\n', '\n', 'Three']
+    """
+    lines = [f"{line}\n" for line in text.split("\n")]
+    lines[-1] = lines[-1][:-1]
+    return lines if lines[-1] or len(lines) == 1 else lines[:-1]
+
+
+# How a text is split, by the option `split`.
+SPLITTERS: dict[Split, Callable[[str], list[str]]] = {
+    "paragraph": split_paragraphs,
+    "line": split_lines,
+}
+
+
 def join_paragraphs(paragraphs: list[str], keep: list[bool]) -> str:
     """Join the kept paragraphs; strip white space at the end if the last one is removed."""
     text = "".join(compress(paragraphs, keep))
@@ -76,26 +106,30 @@ class ParagraphsSummary(ShortenedRows):
     Attributes
     ----------
     paragraphs : Summary
-        The figures of the paragraphs, as of rows.
+        The figures of the paragraphs, or lines, as of rows.
+    unit : {"paragraph", "line"}
+        What the rows were split into.
     """
 
     paragraphs: Summary
+    unit: Split = "paragraph"
 
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of a table."""
         p = self.paragraphs
         yield figure("read", self.read)
         yield from self.removal()
-        yield figure("paragraphs", p.read, empty_note(p.empty))
+        yield figure(f"{self.unit}s", p.read, empty_note(p.empty))
         yield figure("", "", f"{p.kept:,} kept, {p.removed:,} removed")
-        yield groups_figure(p.groups, p.largest_group, "paragraph")
+        yield groups_figure(p.groups, p.largest_group, self.unit)
 
 
 class _Split:
     """The paragraphs of a corpus; row i has paragraphs first[i] to first[i + 1]."""
 
-    def __init__(self, corpus: Corpus, progress: Progress | None) -> None:
+    def __init__(self, corpus: Corpus, unit: Split, progress: Progress | None) -> None:
         self._corpus = corpus
+        self._divided = SPLITTERS[unit]
         self._progress = progress
         self._counts = GrowingArray(np.int64)
         self.first: Int64Array = np.zeros(1, np.int64)
@@ -104,7 +138,7 @@ class _Split:
         """Read the corpus, and yield its paragraphs without white space at their ends."""
         bytes_read = 0
         for batch in self._corpus.batches():
-            parts = [split_paragraphs(text) for text in batch.strings()]
+            parts = list(map(self._divided, batch.strings()))
             self._counts.extend(np.array([len(part) for part in parts], np.int64))
             yield Texts(
                 [paragraph.rstrip(_SPACE) for part in parts for paragraph in part]
@@ -133,12 +167,13 @@ def run_paragraphs(
     outputs: Outputs,
     plan: Plan,
     *,
+    unit: Split = "paragraph",
     keep: str = "first",
     indexes: Indexes | None = None,
     cap: Cap | None = None,
     progress: Progress | None = None,
 ) -> ParagraphsSummary:
-    """Remove near-duplicate paragraphs of the rows of files, and write the rows without them.
+    """Remove near-duplicate paragraphs or lines of the rows of files; write the rows without them.
 
     Parameters
     ----------
@@ -148,6 +183,8 @@ def run_paragraphs(
         removed paragraph, both of the paragraph that is kept in its place, and their similarity
         (or containment). The others must not be given.
     plan : Plan
+    unit : {"paragraph", "line"}, default "paragraph"
+        What the rows are split into.
     keep : {"first", "last", "longest", "shortest"}, default "first"
         Which paragraph of a group is kept.
     indexes, cap : Indexes and Cap, optional
@@ -165,7 +202,7 @@ def run_paragraphs(
     """
     if keep not in ("first", "last", "longest", "shortest"):
         raise ValueError(
-            f"keep must be first, last, longest or shortest for paragraphs, not {keep!r}"
+            f"keep must be first, last, longest or shortest for {unit}s, not {keep!r}"
         )
     if is_joined(inputs.column):
         raise ValueError(
@@ -173,20 +210,20 @@ def run_paragraphs(
             "are joined cannot be written back"
         )
     if inputs.by is not None or outputs.max_removed is not None:
-        raise ValueError("by and max_removed are for rows, not paragraphs")
+        raise ValueError(f"by and max_removed are for rows, not {unit}s")
     has_index = indexes is not None and (indexes.compares or bool(indexes.save))
     if outputs.pairs or outputs.annotate or outputs.page or has_index:
         raise ValueError(
-            "paragraphs are deduplicated without pairs, html, annotate and indexes"
+            f"{unit}s are deduplicated without pairs, html, annotate and indexes"
         )
     if outputs.clusters is not None:
-        raise ValueError("clusters are groups of rows, not of paragraphs")
+        raise ValueError(f"clusters are groups of rows, not of {unit}s")
     if cap is not None:
         refuse("cap", ["split"])
     job = Job([outputs.rows, outputs.removed], inputs.on_error, outputs.overwrite)
     corpus = job.open(inputs, outputs.rows)
     job.check()
-    split = _Split(corpus, progress)
+    split = _Split(corpus, unit, progress)
     with split.faults(), quick_switches():
         request = Request(keep=keep, progress=progress)
         part = run_part(split.batches(), plan, job.clock, request)
@@ -202,13 +239,13 @@ def run_paragraphs(
             }
             job.write(
                 outputs.removed,
-                _removed(corpus, result, split.first, similarity),
+                _removed(corpus, result, split.first, unit, similarity),
                 kinds,
             )
 
         def new_text(row: int, text: str) -> str:
             keep_of_row = result.keep[split.first[row] : split.first[row + 1]]
-            return join_paragraphs(split_paragraphs(text), keep_of_row.tolist())
+            return join_paragraphs(SPLITTERS[unit](text), keep_of_row.tolist())
 
         job.write_rows(rows, shortened, new_text, plan.threads, progress)
     kept_rows = int(rows.sum())
@@ -219,6 +256,7 @@ def run_paragraphs(
         shortened=int(shortened.sum()),
         seconds=result.summary.seconds,
         paragraphs=result.summary,
+        unit=unit,
         advice=result.summary.advice,
     )
 
@@ -235,7 +273,11 @@ def _rows_to_keep(
 
 
 def _removed(
-    corpus: Corpus, result: DedupResult, first: Int64Array, similarity: str
+    corpus: Corpus,
+    result: DedupResult,
+    first: Int64Array,
+    unit: Split,
+    similarity: str,
 ) -> dict[str, Any]:
     """Return the table of the removed paragraphs, and of those that are kept in their places."""
     removed = np.flatnonzero(~result.keep)
@@ -243,5 +285,5 @@ def _removed(
     for prefix, paragraphs in (("", removed), ("kept_", result.keeper[removed])):
         rows = np.searchsorted(first, paragraphs, side="right") - 1
         table[f"{prefix}key"] = [corpus.key(row) for row in rows.tolist()]
-        table[f"{prefix}paragraph"] = paragraphs - first[rows]
+        table[f"{prefix}{unit}"] = paragraphs - first[rows]
     return table | {similarity: result.similarity[removed]}

@@ -1,5 +1,6 @@
 """Paragraphs that are deduplicated: which go, how rows are put together again, and what is left when a run fails."""
 
+import io
 import os
 import random
 import re
@@ -13,7 +14,12 @@ import lshfast
 from lshfast._engine.executors.local.outputs import Outputs
 from lshfast._engine.indexes.run_indexes import Indexes
 from lshfast._engine.inputs import Inputs
-from lshfast._engine.paragraphs import join_paragraphs, run_paragraphs, split_paragraphs
+from lshfast._engine.paragraphs import (
+    join_paragraphs,
+    run_paragraphs,
+    split_lines,
+    split_paragraphs,
+)
 from lshfast._engine.plan import make_plan
 from lshfast._io import DataError
 from tests.cli.commands import ENDINGS, failing, run, stopped, write_long
@@ -100,6 +106,45 @@ def test_rows_are_put_together_again(tmp_path, kind, keep):
         assert lshfast.dedup([a, b]).removed[0].similarity == row["similarity"]
 
 
+@given(PARTS.map("".join))
+@example("")
+@example("a\n")
+def test_lines_end_with_line_feeds(text):
+    lines = split_lines(text)
+    assert lines == ([*io.StringIO(text, newline="\n")] or [""])
+
+
+@pytest.mark.parametrize("kind", [".jsonl", ".csv", ".parquet"])
+def test_lines_are_removed_from_rows(tmp_path, kind):
+    notice = "we use cookies on this site to serve you"
+    texts = [
+        f"{notice}\nthe first story is about rain in the north\nend",
+        f"the second story tells of snow and of wind\r\n{notice}\r\n\nlast words",
+        f"\n{notice}\n \n",
+        "a row that has one line only",
+        "",
+    ]
+    path = make(
+        tmp_path / f"in{kind}",
+        [{"id": f"r{i}", "text": text} for i, text in enumerate(texts)],
+    )
+    out, removed = tmp_path / f"out{kind}", tmp_path / "removed.jsonl"
+    options = "--split", "line", "--id-column", "id", "--removed", removed
+    answer = run("dedup", path, "-o", out, *options)
+    assert [(row["id"], row["text"] or "") for row in load(out)] == [
+        ("r0", texts[0]),
+        ("r1", "the second story tells of snow and of wind\r\n\nlast words"),
+        ("r3", texts[3]),
+        ("r4", ""),
+    ]
+    table = [
+        (row["key"], row["line"], row["kept_key"], row["kept_line"])
+        for row in load(removed)
+    ]
+    assert table == [("r1", 1, "r0", 0), ("r2", 1, "r0", 0)]
+    assert re.search(r"lines +12 ", answer.stderr)
+
+
 def test_the_table_names_the_measure(tmp_path):
     long = "we moved our office to a bigger house near the station in May and invite you all"
     path = make(tmp_path / "in.jsonl", [{"text": f"{long}\n\n{long[:50]}"}])
@@ -169,7 +214,7 @@ def test_the_command(tmp_path):
         "--memory",
         "1G",
     )
-    assert "paragraphs are deduplicated in memory" in said
+    assert "paragraphs and lines are deduplicated in memory" in said
     said = failing(
         2,
         "dedup",

@@ -6,7 +6,7 @@ tested against it. What a way of running does not take, it refuses by `refuse`.
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import get_args
 
 from lshfast._common.choices import (
     MAX_COLUMNS,
@@ -20,6 +20,7 @@ from lshfast._common.choices import (
     OutputFormat,
     PointKind,
     Scheme,
+    Split,
     Unit,
     Verify,
 )
@@ -90,7 +91,7 @@ OPTIONS: dict[str, Option] = {
         Option(
             "column",
             "text",
-            "Column of the texts, or other items; a.b is b inside a, and a[].b b inside each "
+            "Column of the texts or items; a.b is b inside a, and a[].b b inside each "
             "element of a. Given several times, the texts are joined.",
             str,
             "input",
@@ -501,12 +502,12 @@ OPTIONS: dict[str, Option] = {
         Option(
             "split",
             None,
-            "paragraph: remove similar paragraphs, not rows.",
-            Literal["paragraph"],
+            "paragraph, line: remove similar paragraphs or lines, not rows.",
+            Split,
             "run",
             verbs=DEDUP,
             without=dict.fromkeys(
-                ("cap", "stages"), "paragraphs are deduplicated in memory"
+                ("cap", "stages"), "paragraphs and lines are deduplicated in memory"
             ),
             kinds=TEXTS,
             drivers=("files",),
