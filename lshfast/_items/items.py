@@ -14,6 +14,7 @@ from lshfast._common.checks import array_of
 from lshfast._common.choices import ItemMeasure, PointKind
 from lshfast._common.decimal_codes import DecimalDigits
 from lshfast._common.extras import optional
+from lshfast._common.hex_codes import hex_digits
 from lshfast._common.image_hashes import ImageHash
 from lshfast._common.rows import int64_range
 from lshfast._common.types import (
@@ -554,8 +555,10 @@ def _fault_of_code(error: Exception) -> str:
 
 def _length_of(code: Any) -> tuple[type, int]:
     """Return the type of a code, and its length if all codes must have it."""
-    if isinstance(code, (str, bytes)):
-        return type(code), len(code)
+    if isinstance(code, str):
+        return str, len(hex_digits(code))
+    if isinstance(code, bytes):
+        return bytes, len(code)
     return (int, 0) if isinstance(code, (int, np.integer)) else (type(code), 0)
 
 

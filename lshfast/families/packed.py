@@ -9,6 +9,7 @@ import numpy as np
 
 from lshfast._common.checks import array_of
 from lshfast._common.decimal_codes import DecimalDigits, warn_of_decimal_codes
+from lshfast._common.hex_codes import hex_digits
 from lshfast._common.types import AnyArray, BoolArray, UInt8Array, UInt64Array
 from lshfast.kernels.hamming import MAX_WORDS
 
@@ -28,7 +29,8 @@ def codes_of(
     Warn if all of them are texts of decimal digits, or add them to `decimal`.
 
     Bit i of a code is bit i % 64 of word i // 64, the lowest first. Strings, bytes and booleans are
-    numbers that begin with the highest bit. So ``"0f"``, ``b"\\x0f"``, ``15`` and ``[0, 0, 0, 0, 1,
+    numbers that begin with the highest bit; a string may begin with 0x or the name of a hash of
+    images, as in ``"pdq f8f8..."``. So ``"0f"``, ``b"\\x0f"``, ``15`` and ``[0, 0, 0, 0, 1,
     1, 1, 1]`` as booleans are one code.
 
     Parameters
@@ -73,9 +75,13 @@ def codes_of(
     if isinstance(items, np.ndarray):
         words = _words_of_array(items, bits, name)
     else:
-        words = _words_of_numbers(items, bits, name)
         digits = DecimalDigits() if decimal is None else decimal
         digits.add(items)
+        if items and isinstance(items[0], str):
+            items = [
+                hex_digits(item) if isinstance(item, str) else item for item in items
+            ]
+        words = _words_of_numbers(items, bits, name)
         if decimal is None:
             warn_of_decimal_codes(digits.advice)
     if bits is not None and bits % 64:

@@ -12,6 +12,7 @@ import numpy as np
 from lshfast._common.choices import MAX_PIXELS, ImageHashKind, ImageKeep
 from lshfast._common.decimal_codes import DecimalDigits
 from lshfast._common.display import Figure, counted, figure
+from lshfast._common.hex_codes import hex_digits
 from lshfast._common.image_hashes import image_hash
 from lshfast._common.progress import Progress
 from lshfast._common.rows import int64_range
@@ -269,7 +270,8 @@ def read_known(corpus: Corpus, hash: ImageHashKind) -> tuple[KnownHashes, str]:
     valid = re.compile(rf"[0-9a-fA-F]{{{digits}}}")
     texts: list[str] = []
     for batch in corpus.batches():
-        for text in batch.strings():
+        for cell in batch.strings():
+            text = None if cell is None else hex_digits(cell)
             if text is None or not valid.fullmatch(text):
                 raise corpus.fault(
                     len(texts), f"not a hash of {digits} hexadecimal digits"

@@ -219,7 +219,7 @@ def test_a_column_has_a_code_in_each_row(column):
         (["0" * 16, "0 " * 8], 64, ValueError, "hexadecimal digits, and row 1 is '0 0 "),
         (["0" * 16, "0" * 15], 64, ValueError, "one length, 16 as row 0, and row 1 is '000"),
         (["0" * 15], 64, ValueError, "16 hexadecimal digits, for 64 bits, and row 0 is"),
-        (["0x1f"], None, ValueError, "hexadecimal digits, and row 0 is '0x1f'"),
+        (["0g1f"], None, ValueError, "hexadecimal digits, and row 0 is '0g1f'"),
         ([b"\0" * 8, b"\0" * 7], 64, ValueError, "one length, 8 as row 0"),
         ([b"\0" * 7], 64, ValueError, "8 bytes, for 64 bits"),
         ([b"\0" * 513], None, ValueError, r"1\.\.512 bytes"),

@@ -1,7 +1,10 @@
 """Vectors, codes and sets in every form in which they come: what is read, and which rows are bad, and why."""
 
+import json
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import lshfast
@@ -541,3 +544,32 @@ def test_codes_of_other_lengths_than_the_index():
     assert bad_in(60, np.array([2**60, 7], np.uint64)) == {
         0: "the code has more than 60 bits, which the index has"
     }
+
+
+@pytest.mark.parametrize(
+    "mark", ["0x{}", "0X{}", "pdq {}", "PDQ: {}", " {} ", "phash,0x{}"]
+)
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet", "txt"])
+def test_codes_of_published_lists(tmp_path, mark, suffix):
+    digits = [f"{number:016x}" for number in (0xAB01, 0xAB03, 12345, 0xAB01)]
+    texts = [mark.format(code) for code in digits]
+    kept = lshfast.dedup_codes(texts, 1).keep
+    assert kept.tolist() == [True, False, True, False]
+    path = tmp_path / f"a.{suffix}"
+    if suffix == "txt":
+        path.write_text("".join(f"{text}\n" for text in texts))
+    elif suffix == "jsonl":
+        path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    else:
+        pq.write_table(pa.table({"text": texts}), path)
+    format = "lines" if suffix == "txt" else None
+    result = lshfast.dedup_files(path, kind="code", radius=1, format=format)
+    assert result.keep.tolist() == kept.tolist()
+
+
+@pytest.mark.parametrize(
+    "text", ["md5 f8f8f8f8f8f8f8f8", "0xg8f8", "pdq", "0x", "pdq f8 f8"]
+)
+def test_other_marks_are_no_codes(text):
+    with pytest.raises(ValueError, match="row 0 is"):
+        lshfast.dedup_codes([text, text], 1)
