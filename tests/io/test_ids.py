@@ -1,9 +1,12 @@
 """Ids of 64 bits, signed and unsigned, and whole doubles, in all formats and ways of running."""
 
+import json
+
 import pytest
 
 import lshfast
 from lshfast import DataError, stages
+from lshfast._io import open_corpus
 from tests.cli.commands import read_jsonl, run, write_jsonl
 from tests.stages.runs import run_all
 
@@ -51,13 +54,22 @@ def test_ids_above_the_signed_integers(tmp_path, format):
     assert removed_in(table) == REMOVED
 
 
-def test_a_run_that_goes_on_knows_ids_above_the_signed_integers(tmp_path):
+def test_what_a_run_has_recorded_can_be_restored(tmp_path):
     path = write_rows(tmp_path / "a.jsonl", ROWS)
-    removed = tmp_path / "removed.jsonl"
-    options = "--memory", "1G", "--no-exact", "--work", tmp_path / "work"
-    arguments = "--id-column", "id", "--removed", removed, "-q"
-    run("dedup", path, "-o", tmp_path / "b.csv", *arguments, *options)
-    assert removed_in(removed) == REMOVED
+    corpora = [open_corpus(path, id_column="id") for _ in range(2)]
+    for corpus in corpora:
+        corpus.hold_in_files(str(tmp_path))
+    assert len(list(corpora[0].batches()))
+    arrays, values = corpora[0].state()
+    stored_values = json.loads(json.dumps(values))
+    corpora[1].restore(arrays, stored_values, corpora[0].files_of_state)
+    assert list(corpora[1].ids) == IDS
+    assert corpora[1].has_unsigned_ids
+
+
+def test_csv_holds_ids_above_the_signed_integers(tmp_path):
+    path = write_rows(tmp_path / "a.jsonl", ROWS)
+    lshfast.dedup_files(path, tmp_path / "b.csv", id_column="id")
     assert (tmp_path / "b.csv").read_text().count("18446744073709551615") == 1
 
 
