@@ -111,7 +111,8 @@ class RowKeys:
     ) -> str | None:
         """Record the id, order value and value of `by` of a row, or return why it is rejected."""
         if self._layout.id_column is not None:
-            identity = id_of(identity)
+            if type(identity) is float:
+                identity = id_of(identity)
             reason = self._refused(identity)
             if reason:
                 return reason
@@ -123,7 +124,7 @@ class RowKeys:
             if not self.ids:
                 self._kind = type(identity)
                 self.ids = self._strings(IDS) if self._kind is str else self.ids
-            if self._kind is int:
+            if self._kind is int and not 0 <= identity <= GREATEST_SIGNED:
                 self._take_sign(identity)
             if self._layout.unique_ids:
                 self._row_of[identity] = len(self.ids)
@@ -141,7 +142,7 @@ class RowKeys:
             return f"id {shortened(identity)} holds a lone surrogate, which is no character"
         if self.ids and type(identity) is not self._kind:
             return f"id {shortened(identity)} is {kind_of(identity)}, the ids before it are not"
-        if type(identity) is int:
+        if type(identity) is int and not 0 <= identity <= GREATEST_SIGNED:
             if identity < 0 and self.has_unsigned_id:
                 return (
                     f"id {identity} is negative, and one before it is above 2**63 - 1"
