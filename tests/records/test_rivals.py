@@ -197,6 +197,16 @@ def test_as_many_duplicates_as_artists():
     assert len(pairs & set(result.pairs())) >= 0.9 * max(len(pairs), len(result))
 
 
+@pytest.mark.slow
+def test_what_an_artist_determines_counts_once():
+    """Albums of an artist agree in artist, genre and label, and are no duplicates."""
+    table, pairs = albums(300, (2, 5), 60)
+    del table["tracks"]
+    result = dedup_records(table, threads=1)
+    hits = len(pairs & set(result.pairs()))
+    assert hits >= 0.8 * max(len(pairs), len(result))
+
+
 def test_too_few_seeds_for_many_links_are_named(monkeypatch):
     monkeypatch.setattr("lshfast.records.link_task.suits_mixture", lambda *_: False)
     words = WORDS[:600]

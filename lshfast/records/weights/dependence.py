@@ -32,6 +32,7 @@ LEAST_LIFT = 1.2
 LEAST_SHARE = 0.5  # of all agreements in two fields, for those of strangers
 SIGNIFICANT = 4.0  # standard errors
 FEWEST_TOGETHER = 5.0  # agreements of strangers in two fields
+LEAST_FOLLOWING = 0.5  # of the pairs that agree in either of two fields agree in both
 FEWEST_DIFFERENT = 2  # fields or groups of dependent ones, if there are so many
 TINY = 1e-300
 
@@ -153,7 +154,7 @@ def dependent_pairs(
 ) -> set[Edge]:
     """Add to the edges those between fields in which strangers agree together.
 
-    Before a fit, strangers differ in most of their other fields, of which dependent ones
+    Before a fit, strangers differ in at least half of their other fields, of which dependent ones
     count once; after it, they are the pairs that the fit calls strangers.
     """
     edges = set(edges)
@@ -270,7 +271,9 @@ def excess_of(
     present = (levels[0] != MISSING_LEVEL) & (levels[1] != MISSING_LEVEL)
     strangers = patterns.counts * present
     if probabilities is None:
-        strangers = strangers * differs_in_most(patterns, close, pair, edges)
+        equal = [present & (level == EXACT_LEVEL) for level in levels]
+        clearly = not follow_from_each_other(patterns.counts, *equal)
+        strangers = strangers * differs_in_most(patterns, close, pair, edges, clearly)
     else:
         strangers = strangers * (1 - probabilities)
     total = strangers.sum()
@@ -293,13 +296,27 @@ def excess_of(
     return best
 
 
+def follow_from_each_other(
+    counts: Float64Array, first: BoolArray, second: BoolArray
+) -> bool:
+    """Return whether most pairs that agree in either of two fields agree in both, as in an artist
+    and the only label of this artist.
+    """
+    more = max(counts[first].sum(), counts[second].sum())
+    return bool(counts[first & second].sum() > LEAST_FOLLOWING * more)
+
+
 def differs_in_most(
     patterns: PairPatterns,
     close: Sequence[BoolArray],
     excluded: Sequence[int],
     edges: set[Edge],
+    clearly: bool = False,
 ) -> BoolArray:
-    """Return which patterns differ in most of the other fields; dependent fields count once."""
+    """Return which patterns differ in half of the other fields; dependent fields count once.
+
+    Clearly: in more than half, and in two if there are so many, as matches that moved do not.
+    """
     groups = components_of(
         [field for field in range(len(close)) if field not in excluded], edges
     )
@@ -308,8 +325,10 @@ def differs_in_most(
     states = np.stack([state_of(patterns, close, fields) for fields in groups], axis=1)
     differing = (states == MOSTLY_DIFFERENT).sum(axis=1)
     present = (states != ALL_ABSENT).sum(axis=1)
-    enough = differing >= min(FEWEST_DIFFERENT, len(groups))
-    return np.asarray(enough & (differing * 2 > present))
+    if clearly:
+        enough = differing >= min(FEWEST_DIFFERENT, len(groups))
+        return np.asarray(enough & (differing * 2 > present))
+    return np.asarray(differing >= np.maximum(1, 0.5 * present))
 
 
 def state_of(
