@@ -73,6 +73,7 @@ from lshfast.records.weights.copies import (
     contradict_often,
     copies_of,
     join_families,
+    seeds_alike,
     spread,
 )
 from lshfast.records.weights.held_out import held_out_rates
@@ -123,6 +124,8 @@ class LinkRun:
     seeds_used : int
         The number of seeds of one table, if weights were learnt from them because links by other
         weights left them.
+    part_alike : float
+        The part of these seeds without different words, if words decide which of them are used.
     """
 
     task: LinkTask
@@ -133,6 +136,7 @@ class LinkRun:
     scores: CandidateScores = field(init=False)
     links: ChosenLinks = field(init=False)
     seeds_used: int = 0
+    part_alike: float = 1.0
 
     @classmethod
     def begin(
@@ -193,9 +197,18 @@ class LinkRun:
         if self._denied_by_patterns():
             self.trust_patterns()
             return
-        self.seeds_used = len(seeds)
-        self._calibrate(seeds)
+        words = RecordWords(self.linkage, self.model.differing)
+        alike = seeds_alike(words, seeds)
+        self.seeds_used = len(alike or seeds)
+        self._calibrate(alike or seeds)
         self._score()
+        if alike is not None:
+            self.part_alike = len(alike) / len(seeds)
+            rows = self.linkage.rows_of(
+                self.scores.candidates.places[self.scores.index]
+            )
+            self.scores = self.scores.without(words.compared(*rows).different)
+            self.candidates = replace(self.candidates, compared=self.scores.candidates)
         self._link()
 
     def trust_patterns(self) -> None:
@@ -257,6 +270,7 @@ class LinkRun:
             )
         if copies is not None:
             self.seeds_used = 0
+            self.part_alike = 1.0
             self._calibrate(copies.seeds)
             assert isinstance(self.model.learnt, Calibration)
             self.model = replace(
@@ -344,7 +358,8 @@ class LinkRun:
         precision = None
         if weights is not None and links.probabilities is not None and len(links.i):
             by_patterns = self.model.precision_by_patterns(links.i, links.j)
-            precision = expected_precision(links.probabilities, weights, by_patterns)
+            by_others = [1.0 if by_patterns is None else by_patterns, self.part_alike]
+            precision = expected_precision(links.probabilities, weights, min(by_others))
         return LinkSummary(
             records=(len(linkage.a), linkage.rows - len(linkage.a)),
             linked=linked,

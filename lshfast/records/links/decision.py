@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.types import Float64Array, Int64Array
+from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast.records.candidates.union import CandidatePairs
 from lshfast.records.choices import Assignment
 from lshfast.records.comparison.levels import FieldComparer
@@ -59,6 +59,20 @@ class CandidateScores:
     least: float
     index: Int64Array
     scores: Float64Array
+
+    def without(self, dropped: BoolArray) -> CandidateScores:
+        """Return the scores without some of these pairs, which are no candidates any more."""
+        stays = np.ones(len(self.candidates), bool)
+        stays[self.index[dropped]] = False
+        candidates = replace(
+            self.candidates,
+            places=self.candidates.places[stays],
+            masks=self.candidates.masks[stays],
+        )
+        index = np.cumsum(stays, dtype=np.int64)[self.index[~dropped]] - 1
+        return replace(
+            self, candidates=candidates, index=index, scores=self.scores[~dropped]
+        )
 
     def down_to(self, least: float) -> CandidateScores:
         """Score the candidates again, and keep all that score at least `least`."""

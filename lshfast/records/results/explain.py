@@ -45,6 +45,10 @@ def verdict_of(view: RunView, pair: ScoredPair) -> list[str]:
         return [f"{linked}: the pair is marked {mark}", compared, *brought]
     if rules is None:
         reason = "no blocking rule brought this pair, so it was not compared"
+        if reaches and view.run.single:
+            reason = (
+                "no blocking rule brought this pair, or words of its records differ"
+            )
         skipped = sum(report.skipped for report in view.scored.candidates.reports)
         blocks = f"the rules left out {counted(skipped, 'block')} above the cap"
         skipped_blocks = [blocks] if skipped else []

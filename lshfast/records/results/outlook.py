@@ -71,7 +71,7 @@ class ExpectedPrecision(NamedTuple):
 
 
 def expected_precision(
-    probabilities: Float64Array, weights: LinkWeights, by_patterns: float | None = None
+    probabilities: Float64Array, weights: LinkWeights, by_others: float = 1.0
 ) -> ExpectedPrecision:
     """Return the expected precision of links with its interval.
 
@@ -84,8 +84,8 @@ def expected_precision(
     probabilities : ndarray of float64, shape (links,)
         At least one.
     weights : LinkWeights
-    by_patterns : float, optional
-        The precision by other evidence; the interval reaches from the one to the other.
+    by_others : float
+        The least precision by other evidence; the interval reaches down to it.
     """
     matches = max(weights.matches, 1.0)
     variance = 1 / matches
@@ -110,9 +110,7 @@ def expected_precision(
         wrong = rounded(round((1 - limit) * len(moved), 6))
         limits.append(1 - float(wrong) / len(moved))
     low, high = limits
-    if by_patterns is not None:
-        low = min(low, by_patterns)
-    return ExpectedPrecision(float(probabilities.mean()), low, high)
+    return ExpectedPrecision(float(probabilities.mean()), min(low, by_others), high)
 
 
 def threshold_steps(probabilities: Float64Array) -> list[ThresholdStep]:
