@@ -95,7 +95,7 @@ FORMS = {
 def test_columns_of_full_names_are_recognised_by_their_content(form):
     names = Names(2)
     make, kind = FORMS[form]
-    assert kind_of([make(names) for _ in range(500)]) == kind
+    assert kind_of([make(names) for _ in range(250)]) == kind
 
 
 @pytest.mark.one_case
