@@ -31,7 +31,10 @@ def frame(spark, rows):
     frame.unpersist()
 
 
-@pytest.mark.parametrize("partitions", [pytest.param(2, marks=pytest.mark.weekly), 20])
+@pytest.mark.parametrize(
+    "partitions",
+    [7, *(pytest.param(number, marks=pytest.mark.weekly) for number in (2, 20))],
+)
 def test_partitions_do_not_matter(spark, rows, partitions):
     names = (
         "spark.sql.shuffle.partitions",
@@ -60,7 +63,11 @@ def test_partitions_do_not_matter(spark, rows, partitions):
             {"groups": "components", "verify": "signature"},
             marks=pytest.mark.weekly,
         ),
-        (Limits(0, 1 << 20), {"groups": "components", "verify": "signature"}),
+        pytest.param(
+            Limits(0, 1 << 20),
+            {"groups": "components", "verify": "signature"},
+            marks=pytest.mark.weekly,
+        ),
     ],
     ids=str,
 )
