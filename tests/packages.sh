@@ -60,7 +60,8 @@ END
 # The files that are copied into the image, and its two commands of pip with the paths of this folder.
 mkdir "$work/source" "$work/data"
 grep '^!' .containerignore | cut -c 2- | tar -c --exclude='*.so' --exclude=__pycache__ -T - | tar -x -C "$work/source"
-if [ -d build ]; then cp -r build "$work/source/"; fi # objects, under the digests of what they are made from
+mkdir "$work/source/build"
+cp -r build/kernels.* "$work/source/build/" 2>/dev/null || true # objects, under the digests of what they are made from
 "$python" -m venv --copies "$work/image"
 mapfile -t commands < <(grep -oE 'python3 -m pip (wheel|install) .*' Containerfile)
 [ ${#commands[@]} = 2 ]
