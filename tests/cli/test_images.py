@@ -607,7 +607,7 @@ def test_the_page_shows_the_copies_that_are_least_alike(tmp_path):
     part = (
         read_page(html, pictures=True)
         .partition("The copies that are least alike")[2]
-        .partition("The run")[0]
+        .partition("Images that look alike")[0]
     )
     assert ("a kept.png" in part, "b equal.png" in part, "c cropped.png" in part) == (
         True,

@@ -25,6 +25,7 @@ class _Page(HTMLParser):
     def __init__(self, pictures):
         super().__init__()
         self.pictures = pictures
+        self.goes_on = False
         self.text, self.open, self.tags, self.ids, self.links, self.numbers = (
             [],
             [],
@@ -57,6 +58,7 @@ class _Page(HTMLParser):
             for value in names.values()
         ), names
         self.tags.append(tag)
+        self.goes_on = tag == "wbr"  # the word goes on
         if tag not in VOID:
             self.open.append(tag)
 
@@ -65,7 +67,10 @@ class _Page(HTMLParser):
 
     def handle_data(self, data):
         if self.open and self.open[-1] != "style":
+            if self.goes_on and self.text:
+                data = self.text.pop() + data
             self.text.append(data)
+        self.goes_on = False
 
 
 def read_page(path, pictures=False):
