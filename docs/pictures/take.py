@@ -33,7 +33,7 @@ SHOWN = {
     "search": ("search", "pairs.html", [(None, 800)]),
     "genomes": ("genomes", "genomes.html", [(None, 560), ("The groups", 540)]),
     "images": ("images", "gallery.html", [(None, 940)]),
-    "reuse": ("reuse", "passages.html", [(None, 820), ("Texts with the most", 560)]),
+    "reuse": ("reuse", "passages.html", [(None, 560), ("Texts with the most", 560)]),
 }
 
 
