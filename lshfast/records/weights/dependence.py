@@ -161,9 +161,10 @@ def dependent_pairs(
     if len(close) > MOST_ONE_BY_ONE:
         return dependent_at_once(patterns, close, edges, probabilities)
     pairs = list(combinations(range(len(close)), 2))
+    follow = {edge: follow_from_each_other(patterns, edge) for edge in pairs}
     while True:
         excess = {
-            edge: excess_of(patterns, close, edge, edges, probabilities)
+            edge: excess_of(patterns, close, edge, edges, probabilities, follow[edge])
             for edge in pairs
             if edge not in edges
         }
@@ -261,6 +262,7 @@ def excess_of(
     pair: Edge,
     edges: set[Edge],
     probabilities: Float64Array | None,
+    follow: bool,
 ) -> float:
     """Return the lift of the agreements of strangers in two fields; 0 if it is not clear.
 
@@ -270,10 +272,11 @@ def excess_of(
     levels = [patterns.levels[:, field] for field in pair]
     present = (levels[0] != MISSING_LEVEL) & (levels[1] != MISSING_LEVEL)
     strangers = patterns.counts * present
+    equal = [present & (level == EXACT_LEVEL) for level in levels]
     if probabilities is None:
-        equal = [present & (level == EXACT_LEVEL) for level in levels]
-        clearly = not follow_from_each_other(patterns.counts, *equal)
-        strangers = strangers * differs_in_most(patterns, close, pair, edges, clearly)
+        strangers = strangers * differs_in_most(
+            patterns, close, pair, edges, clearly=not follow
+        )
     else:
         strangers = strangers * (1 - probabilities)
     total = strangers.sum()
@@ -281,7 +284,7 @@ def excess_of(
         return 0.0
     best = 0.0
     for agrees in (
-        [present & (level == EXACT_LEVEL) for level in levels],
+        equal,
         [
             present & close[field][level]
             for field, level in zip(pair, levels, strict=True)
@@ -296,14 +299,13 @@ def excess_of(
     return best
 
 
-def follow_from_each_other(
-    counts: Float64Array, first: BoolArray, second: BoolArray
-) -> bool:
+def follow_from_each_other(patterns: PairPatterns, pair: Edge) -> bool:
     """Return whether most pairs that agree in either of two fields agree in both, as in an artist
     and the only label of this artist.
     """
-    more = max(counts[first].sum(), counts[second].sum())
-    return bool(counts[first & second].sum() > LEAST_FOLLOWING * more)
+    first, second = (patterns.levels[:, field] == EXACT_LEVEL for field in pair)
+    numbers = [patterns.counts @ agree for agree in (first, second, first & second)]
+    return bool(numbers[2] > LEAST_FOLLOWING * max(numbers[:2]))
 
 
 def differs_in_most(
