@@ -291,6 +291,9 @@ INPUTS: dict[str, dict[str, Fill]] = {
         ),
     },
     "docs/how-to/news.md": {"pages.jsonl": texts},
+    "docs/how-to/new-rows.md": dict.fromkeys(
+        ["january.jsonl", "february.jsonl"], texts
+    ),
     "docs/how-to/passages.md": {
         "corpus.jsonl": texts,
         **dict.fromkeys(["mmlu.jsonl", "gsm8k.jsonl"], questions),

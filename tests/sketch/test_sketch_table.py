@@ -1,4 +1,4 @@
-"""The guide's table of sketches: each "merge", "stream", "remove" and "index" is tried."""
+"""The table of sketches: each "merge", "stream", "remove" and "index" is tried."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ FAMILIES = {
     SignSketcher: lambda hasher: SignVectors(hasher.dim, hasher.seed),
 }
 
-GUIDE = Path(__file__).parents[2] / "docs" / "start" / "guide.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "indexes.md"
 
 A, B = range(0, 300), range(200, 420)
 UNION = range(0, 420)
@@ -162,9 +162,7 @@ BY_HAND = {"minimum": np.minimum, "maximum": np.maximum, "sum": np.add}
 def table():
     """Return the rows of the table, each as a dict by the names of its columns."""
     section = (
-        GUIDE.read_text(encoding="utf-8")
-        .split("### Which sketch")[1]
-        .split("\n### ")[0]
+        GUIDE.read_text(encoding="utf-8").split("## Which sketch")[1].split("\n## ")[0]
     )
     lines = section.splitlines()
     rows = [
