@@ -23,8 +23,12 @@ SEPARATOR = "\n"
 EACH = "[]"
 
 
-def checked_columns(column: str | Sequence[str]) -> ColumnNames:
+def checked_columns(
+    column: str | Sequence[str], argument: str = "column"
+) -> ColumnNames:
     """Return one name as a str and several as a tuple; raise TypeError or ValueError for others.
+
+    `argument` is what an error calls them.
 
     Examples
     --------
@@ -40,12 +44,14 @@ def checked_columns(column: str | Sequence[str]) -> ColumnNames:
     if not isinstance(column, (list, tuple)) or not all(
         isinstance(name, str) for name in column
     ):
-        raise TypeError(f"column must be a name or a list of names, not {column!r}")
+        raise TypeError(f"{argument} must be a name or a list of names, not {column!r}")
     if not column:
-        raise ValueError("column must have at least one name, not []")
+        raise ValueError(f"{argument} must have at least one name, not []")
     for place, name in enumerate(column):
         if name in column[:place]:
-            raise ValueError(f"column must have different names, not {name!r} twice")
+            raise ValueError(
+                f"{argument} must have different names, not {name!r} twice"
+            )
     return column[0] if len(column) == 1 else tuple(column)
 
 

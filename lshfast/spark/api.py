@@ -420,7 +420,7 @@ def kind_of_column(
     """Return the kind of the items of a column by its type, which must be one of `kinds`."""
     check_frame("df", df)
     if not isinstance(text, str) or is_joined(text):
-        text_column(df, checked_columns(text))
+        text_column(df, checked_columns(text, "text"))
         return "text"
     type_name = type_of_column(df, "text", text)
     for kind in kinds:
@@ -481,7 +481,7 @@ def source_of(
         raise TypeError(_other_type("id", id, ID_TYPES, type_of_ids))
     columns = [
         F.col(id).alias("id"),
-        text_column(df, checked_columns(text)).alias("text"),
+        text_column(df, checked_columns(text, "text")).alias("text"),
     ]
     policy: str | None = None
     if isinstance(keep, Column):

@@ -202,7 +202,7 @@ def test_values_that_are_missing(spark):
             TypeError,
             "^id: column 'score' must be of type .*, string, not double$",
         ),
-        ([5], {}, TypeError, "^text must be the name of a column, not 5$"),
+        ([5], {}, TypeError, "^text must be a name or a list of names, not 5$"),
         (
             [],
             {"keep": "best"},
