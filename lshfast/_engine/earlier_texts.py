@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lshfast._common.progress import Progress
-from lshfast._common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._common.rows import runs_of
+from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast._engine.account.earlier import EarlierFigures
-from lshfast._engine.against import BATCH_ROWS, Earlier
+from lshfast._engine.against import Earlier
 from lshfast._engine.clock import Clock
 from lshfast._engine.columns import Column, KeyedRows, ShingledTexts
 from lshfast._engine.plan import Plan
@@ -29,10 +30,16 @@ from lshfast.tokens import TokenSets
 
 if TYPE_CHECKING:
     from lshfast.index.lsh_index import LSHIndex
+    from lshfast.index.matches import Matches
 
-# Rows of a first query, and the matches that are expected of a further one at most: 24 bytes each.
-QUERY_ROWS = 1 << 10
-QUERY_MATCHES = 1 << 20
+# Rows of a query, and the matches of a row from which on it is queried alone, so that rows in large
+# buckets take no memory for each pair of them: 24 bytes for a match.
+QUERY_ROWS = 1 << 9
+CROWD_MATCHES = 1 << 8
+
+# The similar earlier rows with which a new row is compared: 4,000 near-copies of 4,000 earlier rows
+# take 3.5 s of CPU time instead of 16 s.
+MOST_SIMILAR_ROWS = 1 << 8
 
 
 def _no_rejected_rows() -> int:
@@ -136,18 +143,33 @@ def _queried(
 ) -> Iterator[tuple[_EarlierCandidates, Sequence[Any]]]:
     """Yield the matches of signatures, whose numbers are in `rows`, and their keys."""
     least = _least_estimate(plan)
-    start = 0
-    step = QUERY_ROWS
-    while start < len(signatures):
+    for start in range(0, len(signatures), QUERY_ROWS):
+        piece = signatures[start : start + QUERY_ROWS]
         matches = index.query(
-            signatures[start : start + step], threshold=least, threads=plan.threads
+            piece, k=CROWD_MATCHES, threshold=least, threads=plan.threads
         )
-        counts = np.diff(matches.offsets)
-        rows = np.repeat(np.arange(start, start + len(counts), dtype=np.int64), counts)
-        yield _EarlierCandidates(rows, rows, matches.similarity), matches.keys
-        start += step
-        expected_rows = step * QUERY_MATCHES // max(1, len(rows))
-        step = max(1, min(BATCH_ROWS, 4 * step, expected_rows))
+        first = 0
+        for place in np.flatnonzero(np.diff(matches.offsets) == CROWD_MATCHES).tolist():
+            yield _candidates_of(matches, slice(first, place), start)
+            all_matches = index.query(
+                piece[place : place + 1], threshold=least, threads=plan.threads
+            )
+            yield _candidates_of(all_matches, slice(0, 1), start + place)
+            first = place + 1
+        yield _candidates_of(matches, slice(first, len(piece)), start)
+
+
+def _candidates_of(
+    matches: Matches[Any], queries: slice, first_row: int
+) -> tuple[_EarlierCandidates, Sequence[Any]]:
+    """Return the matches of some queries, which are rows from `first_row` on, and their keys."""
+    offsets = matches.offsets[queries.start : queries.stop + 1]
+    chosen = slice(int(offsets[0]), int(offsets[-1]))
+    numbers = np.arange(queries.start, queries.stop, dtype=np.int64) + first_row
+    rows = np.repeat(numbers, np.diff(offsets))
+    similarity = matches.similarity
+    assert similarity is not None
+    return _EarlierCandidates(rows, rows, similarity[chosen]), matches.keys[chosen]
 
 
 class _NewRowBuckets:
@@ -177,7 +199,9 @@ class _NewRowBuckets:
             )
             for matches, keys in _queried(self._index, piece.signatures, plan):
                 rows = np.asarray(keys, np.int64)
-                best.compare(piece.column, numbers, matches._replace(rows=rows))
+                candidates = matches._replace(rows=rows)
+                closed_rows = best.compare(piece.column, numbers, candidates)
+                self._index.remove(closed_rows)
             first_row += len(piece.column)
         return first_row
 
@@ -275,13 +299,28 @@ class _EntriesOfIndex:
         return best.count(rows)
 
 
+# Characters of the longest integer of 64 bits.
+MOST_DIGITS = 20
+
+
 def _keys_like(keys: Sequence[Any], kind: str | None) -> list[Any]:
     """Return ids as keys of the kind of an index, where they can be such keys."""
     if kind == "str":
         return list(map(str, keys))
-    if kind == "int" and keys and isinstance(keys[0], str):
-        return [int(key) if key.lstrip("-").isdecimal() else key for key in keys]
+    if kind == "int":
+        return [_number_or_text(key) for key in keys]
     return list(keys)
+
+
+def _number_or_text(key: Any) -> Any:
+    """Return the integer of 64 bits that a text is in the way of Python; other keys unchanged."""
+    if not isinstance(key, str) or len(key) > MOST_DIGITS:
+        return key
+    try:
+        number = int(key)
+    except ValueError:
+        return key
+    return number if str(number) == key else key
 
 
 class _MostSimilar:
@@ -299,6 +338,7 @@ class _MostSimilar:
         n = len(sketches)
         self.similarity = np.full(n, -1.0, np.float64)
         self._numbers = np.full(n, -1, np.int64)
+        self._similar_rows = np.zeros(n, np.int64)
         self._is_estimate = np.full(n, plan.verify != "exact", np.bool_)
         self._rows = sketches.rows
         self._sizes = sketches.rows.column.sizes
@@ -308,29 +348,48 @@ class _MostSimilar:
 
     def compare(
         self, column: Column, numbers: Int64Array, candidates: _EarlierCandidates
-    ) -> None:
+    ) -> Int64Array:
         """Compare candidates whose earlier rows are in a column, with these numbers.
 
-        Rows that have an equal earlier row are not compared again.
+        Rows that have an equal earlier row, or MOST_SIMILAR_ROWS similar ones, are not compared
+        again; those that come to have them are returned.
         """
-        is_open = self.similarity[candidates.rows] < 1.0
+        is_open = self._are_open(candidates.rows)
         if not is_open.any():
-            return
+            return np.empty(0, np.int64)
         rows = candidates.rows[is_open]
         places = candidates.places[is_open]
         if self._plan.verify == "exact":
             rows, places, similarity = self._verified(column, rows, places)
         else:
             similarity = candidates.estimates[is_open]
+        # Each row with its first similar rows: the result does not depend on the pieces.
+        order = np.lexsort((places, rows))
+        starts, ends = runs_of(rows[order])
+        counts = ends - starts
+        ranks = np.arange(len(order), dtype=np.int64) - np.repeat(starts, counts)
+        is_first = ranks + self._similar_rows[rows[order]] < MOST_SIMILAR_ROWS
+        self._similar_rows[rows[order[starts]]] += counts
+        order = order[is_first]
+        rows = rows[order]
+        places = places[order]
+        similarity = similarity[order]
         order = np.lexsort((places, -similarity, rows))
         rows, first = np.unique(rows[order], return_index=True)
         chosen = order[first]
+        compared_rows = rows
         is_better = similarity[chosen] > self.similarity[rows]
         rows = rows[is_better]
         chosen = chosen[is_better]
         self.similarity[rows] = similarity[chosen]
         self._numbers[rows] = numbers[places[chosen]]
         self._hold_texts(column, rows, places[chosen])
+        return compared_rows[~self._are_open(compared_rows)]
+
+    def _are_open(self, rows: Int64Array) -> BoolArray:
+        """Return for each of some rows whether it is compared with further earlier rows."""
+        is_open = self.similarity[rows] < 1.0
+        return is_open & (self._similar_rows[rows] < MOST_SIMILAR_ROWS)
 
     def _verified(
         self, column: Column, rows: Int64Array, places: Int64Array

@@ -11,7 +11,7 @@ import pytest
 import lshfast
 from lshfast import DataError, LSHIndex, dedup, dedup_files
 from tests.cli.commands import failing, run, write_jsonl
-from tests.engine.test_against import ALL, THRESHOLD, days, exact, new_index
+from tests.engine.test_against import ALL, SIZE, THRESHOLD, days, exact, new_index
 
 WORDS = [f"w{i}" for i in range(400)]
 
@@ -373,6 +373,29 @@ def test_stages_take_an_index_alone(tmp_path, second):
     first = write_jsonl(tmp_path / "first.jsonl", FIRST)
     with pytest.raises(ValueError, match="a run in stages holds no rows in memory"):
         lshfast.stages.plan(second, tmp_path / "work", tmp_path / "out", against=first)
+
+
+def test_of_many_similar_earlier_texts_the_first_256_are_compared():
+    template = " ".join(WORDS[:80])
+    earlier = [f"{template} e{row}" for row in range(300)]
+    new = [f"{template} n{row}" for row in range(300)]
+    new.append(earlier[255] + " ...")
+    new.append(earlier[256] + " ...")
+    result = dedup(new, against=earlier, size=SIZE)
+    assert result.earlier == [0] * 300 + [255, 0]
+    assert result.similarity[300] == 1.0
+    assert result.similarity[301] == exact(new[301], earlier[0])
+
+
+@pytest.mark.parametrize("key", ["--5", "07", "+7", "7_0", " 7", "9" * 5000, 2.5])
+def test_an_id_that_is_no_integer_is_no_key_of_an_index_of_integers(key):
+    index = LSHIndex(threshold=0.8, shingles="word:2")
+    index.insert([7, 70], ["a b c d", "e f g h"])
+    earlier = {"7": "a b c d", key: "e f g h"}
+    result = dedup(["A b c d!", "E f g h!"], against=(index, earlier), size=2)
+    assert result.earlier == [7, 70]
+    assert result.estimated.tolist() == [False, True]
+    assert result.summary.earlier_texts.unknown == 1
 
 
 def test_ids_that_are_no_keys_of_the_index(tmp_path, second):

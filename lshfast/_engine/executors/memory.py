@@ -115,7 +115,8 @@ def dedup(
         Keys of the texts in `removed`, all different. The default is the row number.
     against : LSHIndex, sequence or mapping of texts or sets, or (LSHIndex, mapping), optional
         Earlier texts or sets. Before the texts are compared with each other, each text that is
-        similar to an earlier one is removed for the most similar one. Earlier texts, like `texts`,
+        similar to an earlier one is removed for the most similar one, of earlier texts that are
+        given the most similar of the first 256 similar ones. Earlier texts, like `texts`,
         are compared exactly, and are found with the probability `recall`; a mapping has their keys,
         which are row numbers otherwise. An index stores no texts, so by itself it is compared by
         the estimate from the signatures, which misses about half of the texts exactly at the
