@@ -213,8 +213,13 @@ def joined_strings(columns: Sequence[Any]) -> Any:
     strings = [_large_strings(column) for column in columns]
     if len(strings) == 1:
         return strings[0].fill_null("")
-    joined = pc.binary_join_element_wise(*strings, _separator(), null_handling="skip")
-    return joined.fill_null("")
+    # pyarrow leaves out the rows in which all values are null.
+    has_value = strings[0].is_valid()
+    for column in strings[1:]:
+        has_value = pc.or_(has_value, column.is_valid())
+    empty_text = optional("pyarrow").scalar("", strings[0].type)
+    strings[0] = pc.if_else(has_value, strings[0], empty_text)
+    return pc.binary_join_element_wise(*strings, _separator(), null_handling="skip")
 
 
 def _separator() -> Any:

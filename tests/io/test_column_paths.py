@@ -58,6 +58,15 @@ PATHS = {
         "text 4\n\nfive",
         "text 5\none two three\nfour",
     ],
+    # Both are null in row 2.
+    ("response", "messages[].content"): [
+        "it is 0 and no other\none two three\nfour",
+        "it is 1 and no other",
+        "",
+        "it is 3 and no other\né",
+        "it is 4 and no other\n\nfive",
+        "it is 5 and no other\none two three\nfour",
+    ],
 }
 FORMATS = "jsonl", "jsonl.gz", "parquet", "arrow"
 TWO = "prompt", "messages[].content"
