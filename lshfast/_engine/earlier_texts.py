@@ -169,7 +169,8 @@ def _candidates_of(
     rows = np.repeat(numbers, np.diff(offsets))
     similarity = matches.similarity
     assert similarity is not None
-    return _EarlierCandidates(rows, rows, similarity[chosen]), matches.keys[chosen]
+    keys: Any = matches.keys
+    return _EarlierCandidates(rows, rows, similarity[chosen]), keys[chosen]
 
 
 class _NewRowBuckets:
