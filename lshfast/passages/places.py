@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lshfast._common.rows import parts_of_rows
-from lshfast._common.types import Int64Array, RecordArray
+from lshfast._common.rows import parts_of_rows, runs_of
+from lshfast._common.types import Int64Array, RecordArray, UInt64Array
 from lshfast.kernels import passages
 from lshfast.kernels.text import Texts
 from lshfast.passages.groups import HashGroups
@@ -131,30 +131,54 @@ def _places_of(
     sizes = np.bincount(all_groups, minlength=len(first_windows.sizes))
     ends = np.cumsum(sizes, dtype=np.int64)
     known = set[tuple[int, int]]()
-    columns = (spans.tolist(), firsts.tolist(), lengths.tolist(), group_of_run.tolist())
-    for span, first, units, number in zip(*columns, strict=True):
+    # Candidates are hashed once for all passages with equal first windows and lengths: 4,000
+    # passages that begin with the same words take 0.5 s instead of 15 s.
+    order = np.lexsort((lengths, group_of_run))
+    for start, stop in zip(*runs_of(group_of_run[order], lengths[order]), strict=True):
+        number = group_of_run[order[start]]
+        units = int(lengths[order[start]])
         candidates = all_places[ends[number] - sizes[number] : ends[number]]
-        equal_places = _equal_runs(column, first, units, candidates, multiplier)
-        name = units, int(equal_places[0])
-        if name not in known:
-            known.add(name)
-            yield _PlacesOfPassage(span, units, equal_places)
+        runs = _runs_by_hash(column, candidates, units, multiplier)
+        for passage in order[start:stop].tolist():
+            first = int(firsts[passage])
+            equal_places = _equal_runs(column, first, units, runs, multiplier)
+            name = units, int(equal_places[0])
+            if name not in known:
+                known.add(name)
+                yield _PlacesOfPassage(int(spans[passage]), units, equal_places)
 
 
-def _equal_runs(
-    column: UnitTexts,
-    first: int,
-    length: int,
-    candidates: Int64Array,
-    multiplier: int,
-) -> Int64Array:
-    """Return the candidates, ascending, at which the run of units at `first` is too."""
+class _RunsByHash(NamedTuple):
+    """The places of runs of units by the hash of the run, then ascending, and the hashes."""
+
+    places: Int64Array
+    hashes: UInt64Array
+
+
+def _runs_by_hash(
+    column: UnitTexts, candidates: Int64Array, length: int, multiplier: int
+) -> _RunsByHash:
+    """Return the runs of `length` units at the candidates, which are ascending."""
     units = column.units
     places = candidates[candidates + length <= len(units)]
     ones = np.ones(len(places), np.int64)
     hashes = window_hashes(units, places, ones, length, multiplier)
-    hash_of_run = hashes[np.searchsorted(places, first)]
-    places = np.asarray(places[hashes == hash_of_run], np.int64)
+    order = np.argsort(hashes, kind="stable")
+    return _RunsByHash(places[order], hashes[order])
+
+
+def _equal_runs(
+    column: UnitTexts, first: int, length: int, runs: _RunsByHash, multiplier: int
+) -> Int64Array:
+    """Return the places, ascending, at which the run of units at `first` is too."""
+    units = column.units
+    place = np.array([first], np.int64)
+    hash_of_run = window_hashes(units, place, np.ones(1, np.int64), length, multiplier)[
+        0
+    ]
+    low = np.searchsorted(runs.hashes, hash_of_run)
+    high = np.searchsorted(runs.hashes, hash_of_run, side="right")
+    places = runs.places[low:high]
     lengths = np.full(len(places), length, np.int64)
     if are_equal_runs(column, column, places[:-1], places[1:], lengths[1:]):
         return places
