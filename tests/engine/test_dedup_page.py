@@ -158,6 +158,10 @@ def test_an_existing_page_is_kept(result, tmp_path):
         ({"verify": "none"}, "Similarities were not compared with the threshold."),
         ({"groups": "components"}, "A chain of rows that are similar by at least 0.7"),
         ({"measure": "containment"}, "Each is contained in the row that is kept"),
+        (
+            {"measure": "containment", "groups": "components"},
+            "A chain of rows that are contained, one in the other, by a share of",
+        ),
     ],
 )
 def test_a_page_and_a_notebook_begin_with_the_same_sentences(

@@ -119,7 +119,7 @@ def _alike(summary: Summary, plan: AnyPlan) -> str:
     if is_distance(summary.measure):
         return f"at a distance of at most {bound}"
     if summary.measure == "containment":
-        return f"contained in each other by a share of at least {bound}"
+        return f"contained, one in the other, by a share of at least {bound}"
     most = "" if summary.most is None else f" and at most {summary.most:g}"
     return f"similar by at least {bound}{most}"
 
