@@ -257,7 +257,8 @@ def _components(sampled: DataFrame, limits: Limits) -> Components:
     """Return the components of rows that share a sample, or that have one twice."""
     from pyspark.sql import functions as F
 
-    rows = sampled.select("node", "keys", "repeats")
+    # A row without samples shares none, and there may be many more of them than samples.
+    rows = sampled.where(F.octet_length("keys") > 0).select("node", "keys", "repeats")
     key_bytes = rows.agg(F.sum(F.octet_length("keys"))).collect()[0][0] or 0
     if key_bytes // 8 > limits.driver_records:
         records = (

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from html import unescape
+from html.entities import html5
 from urllib.parse import urldefrag, urljoin
 
 import numpy as np
@@ -21,6 +22,7 @@ MOST_BASE = 8192
 
 # Elements that link to a page, and the attribute that has the URL.
 LINKS = {"a": "href", "area": "href", "frame": "src", "iframe": "src"}
+SCHEMES = "http://", "https://"
 
 # Elements whose content has no tags: it ends where they do.
 _RAW_TEXT = {
@@ -33,6 +35,10 @@ _BETWEEN = re.compile(r"[ \t\n\f\r/]*")
 _NAME = re.compile(r"[^ \t\n\f\r/>][^ \t\n\f\r/>=]*")
 _EQUALS = re.compile(r"[ \t\n\f\r]*=[ \t\n\f\r]*")
 _VALUE = re.compile(r"[^ \t\n\f\r>]*")
+_REFERENCE = re.compile(r"&(?:#[xX]?[0-9a-fA-F]+|[a-zA-Z][a-zA-Z0-9]*)[;=]?")
+_NUMBER = re.compile(r"&#(?:0*([0-9]+)|([xX])0*([0-9a-fA-F]+))")
+# More digits are of no character; Python refuses numbers of some thousands.
+_MOST_DIGITS = 7
 
 
 def page_links(html: str, url: str) -> list[str]:
@@ -48,7 +54,7 @@ def page_links(html: str, url: str) -> list[str]:
     html : str
         The page, complete or not.
     url : str
-        The URL that the page was read from.
+        The URL that the page was read from; without a scheme, it is one of http.
 
     Returns
     -------
@@ -79,6 +85,9 @@ def page_links(html: str, url: str) -> list[str]:
     if not isinstance(html, str):
         raise TypeError(f"html must be a str, not {type(html).__name__}")
     split_url(url)
+    page_url = url.strip()
+    if not page_url.lower().startswith(SCHEMES):
+        page_url = f"http://{page_url.removeprefix('//')}"
     base = None
     links = []
     for tag, attributes in _tags(html):
@@ -86,13 +95,13 @@ def page_links(html: str, url: str) -> list[str]:
         if link is None:
             continue
         if tag != "base":
-            links.append(unescape(link))
+            links.append(_text_of(link))
         elif base is None:
-            base = unescape(link)
+            base = _text_of(link)
     base_url = ""
     if base is not None and len(base) <= MOST_BASE:
-        base_url = _joined(url, base)
-    resolved = [_joined(base_url or url, link) for link in links]
+        base_url = _joined(page_url, base)
+    resolved = [_joined(base_url or page_url, link) for link in links]
     return [link for link in resolved if link]
 
 
@@ -154,6 +163,29 @@ def _attributes(html: str, at: int) -> tuple[dict[str, str], int]:
         attributes.setdefault(name[0].lower(), value)
 
 
+def _text_of(value: str) -> str:
+    """Return an attribute without references.
+
+    A name before "=", or without its semicolon inside a word, stays: ``?a=1&copy=2``.
+    """
+    return _REFERENCE.sub(_character, value)
+
+
+def _character(reference: re.Match[str]) -> str:
+    text = reference[0]
+    if text[1] != "#":
+        return unescape(text) if text[1:] in html5 else text
+    number = _NUMBER.match(text)
+    if number is None:
+        return text
+    base = number[2] or ""
+    digits = number[1] or number[3]
+    rest = text[number.end() :].removeprefix(";")
+    if len(digits) > _MOST_DIGITS:
+        return f"\ufffd{rest}"
+    return unescape(f"&#{base}{digits};") + rest
+
+
 def _joined(base: str, link: str) -> str:
     """Return a link as an absolute URL without its fragment; "" if it is none of http or https."""
     try:
@@ -161,7 +193,7 @@ def _joined(base: str, link: str) -> str:
         split_url(joined)
     except ValueError:
         return ""
-    return joined if joined.lower().startswith(("http://", "https://")) else ""
+    return joined if joined.lower().startswith(SCHEMES) else ""
 
 
 def virtual_hosts(addresses: Mapping[str, str | Iterable[str]]) -> list[list[str]]:
@@ -210,8 +242,14 @@ def virtual_hosts(addresses: Mapping[str, str | Iterable[str]]) -> list[list[str
     first_host: dict[str, int] = {}
     pairs = []
     for row, host in enumerate(hosts):
-        own = addresses[host]
-        for address in [own] if isinstance(own, str) else own:
+        host_addresses = addresses[host]
+        if isinstance(host_addresses, str):
+            host_addresses = [host_addresses]
+        elif not isinstance(host_addresses, Iterable):
+            raise TypeError(
+                f"the addresses of {host!r} must be str, not {host_addresses!r}"
+            )
+        for address in host_addresses:
             if not isinstance(address, str):
                 raise TypeError(
                     f"an address of {host!r} must be a str, not {address!r}"

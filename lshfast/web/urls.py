@@ -31,6 +31,8 @@ _URL = re.compile(
 _NOT_IN_URLS = re.compile(r"[\s\x00-\x1f\x7f]")
 _PORTS = {"http": 80, "https": 443, None: 80}
 
+NO_NAMES: tuple[str, ...] = ()
+
 # Parameters that say who reads a page and where they come from, and not which page it is, in lower
 # case; * stands for any end. Servers write the first ones into all links of a page.
 SESSION_PARAMETERS = (
@@ -147,7 +149,7 @@ def _shortened(url: str) -> str:
     return repr(url if len(url) <= 100 else f"{url[:100]}...")
 
 
-def clean_url(url: str, drop: Iterable[str] = ()) -> str:
+def clean_url(url: str, drop: Iterable[str] = NO_NAMES) -> str:
     """Return a URL without what servers write into it for a session or for tracking.
 
     It loses its fragment, the parameters of sessions (``;jsessionid=...`` behind a path, and
@@ -200,9 +202,9 @@ def clean_url(url: str, drop: Iterable[str] = ()) -> str:
     return front + (cleaned if path[0] == "/" else cleaned[1:])
 
 
-def clean_path(path: str, drop: Iterable[str] = ()) -> str:
+def clean_path(path: str, drop: Iterable[str] = NO_NAMES) -> str:
     """Return a path with its query as `clean_url` does it."""
-    dropped = _SESSIONS if drop == () else _names_of_parameters(drop)
+    dropped = _SESSIONS if drop is NO_NAMES else _names_of_parameters(drop)
     folders, mark, query = path.partition("?")
     if "(" in folders:
         folders = _SESSION_FOLDER.sub("", folders) or "/"
@@ -235,7 +237,7 @@ def _kept(parameters: list[str], dropped: re.Pattern[str]) -> list[str]:
 
 def _names_of_parameters(drop: Iterable[str]) -> re.Pattern[str]:
     """Return a pattern of the names of parameters that are dropped."""
-    if isinstance(drop, (str, bytes)):
+    if isinstance(drop, (str, bytes)) or not isinstance(drop, Iterable):
         raise TypeError(f"drop must be names of parameters in a list, not {drop!r}")
     names = [*SESSION_PARAMETERS, *drop]
     for name in names:

@@ -81,6 +81,15 @@ def test_f30_pairs_within_a_window():
             rate_table([1.0], [1.0], **arguments)
 
 
+def test_a_window_without_end_is_no_window():
+    scores = [1.0, 2.0, 2.0, 3.0]
+    differences = [4.0, np.inf, 0.0, np.nan]
+    arguments = {"random": [5.0, np.inf], "h0": 1, "bins": 2}
+    endless = rate_table(scores, differences, **arguments, window=np.inf)
+    assert str(endless) == str(rate_table(scores, differences, **arguments))
+
+
+
 def test_means_of_matches_and_of_random_pairs():
     scores = np.repeat([10.0, 5.0, 0.0], [50, 100, 400])
     apart = np.repeat([1.0, 3.0, 9.0], [50, 100, 400])

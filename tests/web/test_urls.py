@@ -1,5 +1,6 @@
 """URLs: hosts and paths, the words and bigrams of the text, against the reference, and errors."""
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -156,7 +157,13 @@ def test_g2_urls_without_sessions(url, expected):
 def test_g2_more_parameters_that_are_dropped():
     url = "http://a.example/p;REF=1?from=x&from2=y&b="
     assert clean_url(url, ["ref", "from*"]) == "http://a.example/p?b="
-    for drop, message in (("ref", "in a list"), ([""], "not ''"), ([1], "not 1")):
+    assert clean_url(url, np.array(["ref", "from*"])) == "http://a.example/p?b="
+    for drop, message in (
+        ("ref", "in a list"),
+        (None, "in a list, not None"),
+        ([""], "not ''"),
+        ([1], "not 1"),
+    ):
         with pytest.raises(TypeError, match=message):
             clean_url(url, drop)
     with pytest.raises(ValueError, match="not a URL of http or https"):
@@ -248,6 +255,33 @@ def test_a_long_base_is_not_repeated_in_each_link():
     assert page_links(page, "http://a.example/d/") == ["http://a.example/d/x"] * 3
 
 
+@pytest.mark.parametrize("url", ["a.example/d/page", "//a.example/d/page"])
+def test_links_of_a_page_whose_url_has_no_scheme(url):
+    page = '<a href="b"><a href="/c"><a href="//c.example/">'
+    assert page_links(page, url) == [
+        "http://a.example/d/b",
+        "http://a.example/c",
+        "http://c.example/",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "link"),
+    [
+        ("?a=1&copy=2&lt=3&copyx=4&amp;b", "?a=1&copy=2&lt=3&copyx=4&b"),
+        ("&#65&#x42;&#67=&#68G&#;&", "ABC=DG&#;&"),
+        (f"b&#{'9' * 5000};", "b\ufffd"),
+        (f"b&#x{'9' * 5000}=", "b\ufffd="),
+        (f"b&#{'0' * 5000}65;", "bA"),
+    ],
+)
+def test_references_in_links(written, link):
+    page = f"<a href='{written}'>"
+    assert page_links(page, "http://a.example/") == [
+        clean_url(f"http://a.example/{link}")
+    ]
+
+
 def test_g2_names_of_one_server():
     addresses = {
         "a": "192.0.2.1",
@@ -264,3 +298,5 @@ def test_g2_names_of_one_server():
         virtual_hosts(["a"])
     with pytest.raises(TypeError, match="an address of 'a' must be a str, not 7"):
         virtual_hosts({"a": [7]})
+    with pytest.raises(TypeError, match="addresses of 'b' must be str, not None"):
+        virtual_hosts({"a": "192.0.2.1", "b": None})

@@ -227,9 +227,8 @@ def check_window(window: float | None, name: str = "window") -> float | None:
 
 def _within(differences: Float64Array, window: float | None) -> BoolArray:
     """Return which pairs have both values, with a difference within the window if there is one."""
-    if window is None:
-        return np.isfinite(differences)
-    return np.asarray(differences <= window)
+    most = np.inf if window is None else window
+    return np.asarray(np.isfinite(differences) & (differences <= most))
 
 
 def _text_of_window(window: float | None) -> str:
