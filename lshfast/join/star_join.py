@@ -56,16 +56,19 @@ def star_pairs(
     pairs : structured ndarray with fields i, j, similarity
         Sorted by (i, j).
     compared : int
+        A pair that is compared from both sides counts twice.
     """
     n = len(order)
     join = Join.of([Collection.of(sets.take(order))], rule, "auto", threads)
     searchers = join.searchers_of_all()
     keeper = int64_range(n)
     similarity = np.ones(n)
+    probes = 0
     for start in range(0, n, WAVE):
         stop = min(n, start + WAVE)
         rows = np.arange(start, stop, dtype=np.int64)
         kept = rows[keeper[rows] == rows]
+        probes += len(kept)
         pieces = [part for part in np.array_split(kept, threads) if len(part)]
         for pairs in join.pairs_with_later(searchers, pieces):
             _place(
@@ -77,7 +80,8 @@ def star_pairs(
             progress(stop, n)
     placed = np.flatnonzero(keeper != int64_range(len(order)))
     pairs = sorted_pairs(order[keeper[placed]], order[placed], similarity[placed])
-    return pairs, searchers.candidates
+    # Each probe met itself.
+    return pairs, searchers.candidates - probes
 
 
 def _place(pairs: PairArray, keeper: Int64Array, similarity: Float64Array) -> None:

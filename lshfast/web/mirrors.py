@@ -100,7 +100,8 @@ class Mirrors(Shown):
     few : int
         Hosts with fewer than `min_paths` paths, which were not compared.
     compared : int
-        Pairs of hosts that were compared.
+        Pairs of hosts that were compared. With containment or `most`, a pair may be compared from
+        both sides, and counts twice.
 
     See Also
     --------

@@ -89,7 +89,6 @@ def test_a_window_without_end_is_no_window():
     assert str(endless) == str(rate_table(scores, differences, **arguments))
 
 
-
 def test_means_of_matches_and_of_random_pairs():
     scores = np.repeat([10.0, 5.0, 0.0], [50, 100, 400])
     apart = np.repeat([1.0, 3.0, 9.0], [50, 100, 400])

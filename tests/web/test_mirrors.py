@@ -457,3 +457,13 @@ def test_a_low_threshold_gets_the_slots_that_the_recall_needs(tmp_path, threshol
         "--num-perm",
         128,
     )
+
+
+@pytest.mark.parametrize("options", [{}, {"measure": "containment"}, {"most": 0.9}])
+def test_a_host_is_not_compared_with_itself(options):
+    paths = [f"/{word}/page" for word in ("one", "two", "three", "four")]
+    alone = [f"http://a.example{path}" for path in paths]
+    few = [f"http://b.example{path}" for path in paths[:2]]
+    other = [f"http://c.example/other{path}" for path in paths]
+    assert find_mirrors(alone, **options).compared == 0
+    assert find_mirrors(alone + few + other, **options).compared == 0
