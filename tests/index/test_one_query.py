@@ -127,8 +127,10 @@ def test_too_many_neighbors_are_refused_as_in_a_batch(k):
     points = points_near(20, 6, np.float32, 7)
     index = index_of(points, "int")
     for queries in (points, points[0]):
-        with pytest.raises(ValueError, match="most must be"):
+        with pytest.raises(ValueError, match=r"k must be in 1\.\.4611686018427387904"):
             index.query(queries, k)
+        with pytest.raises(ValueError, match=r"k must be in 1\.\.4611686018427387904"):
+            index.scan(queries, k)
 
 
 def test_the_warning_of_single_queries_comes_from_the_caller():

@@ -64,7 +64,7 @@ from lshfast.index.neighbors.samples import (
 from lshfast.index.neighbors.scan import scan
 from lshfast.index.protocol import PointsToIndex
 from lshfast.index.stored import StoredIndex, check_store
-from lshfast.index.stores.base import Store
+from lshfast.index.stores.base import MOST_NEAREST, Store
 from lshfast.index.stores.memory import MemoryStore
 from lshfast.index.stores.values import (
     Limit,
@@ -475,7 +475,7 @@ class NearNeighbors(StoredIndex):
         points : array_like or CSR matrix
             One query or m queries, as for `insert`.
         k : int, default 10
-            At least 1. Fewer are returned if fewer are found.
+            In 1..2**62. Fewer are returned if fewer are found.
         most : float, optional
             With "cosine", the greatest cosine of answers, in [-1, 1]: entries that are close, but
             no copies. `k` counts these only.
@@ -514,7 +514,7 @@ class NearNeighbors(StoredIndex):
             that would do. Not for k = 1, and not with `most`, `least` or
             `examine`.
         """
-        k = check_int("k", k, 1)
+        k = check_int("k", k, 1, MOST_NEAREST)
         if most is None and least is None and examine is None:
             neighbors = self._nearest_to_point(points, k, threads)
             if neighbors is not None:
@@ -654,7 +654,7 @@ class NearNeighbors(StoredIndex):
         >>> index.scan([0, 0], k=2)
         [Neighbor(key=7, distance=0.0), Neighbor(key=8, distance=50.0)]
         """
-        k = check_int("k", k, 1)
+        k = check_int("k", k, 1, MOST_NEAREST)
         is_apart = self._apart(most, least)
         _, words, single = self._points.check(points)
         measure = self._points.measure
