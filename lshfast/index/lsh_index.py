@@ -805,6 +805,11 @@ class LSHIndex(StoredIndex):
         return stats_of(self.store, self.bands.bands, self.bands.rows_per_band)
 
 
+def as_lsh_index(value: object) -> LSHIndex | None:
+    """Return an LSHIndex, and None for other values."""
+    return value if isinstance(value, LSHIndex) else None
+
+
 def check_lsh_index(name: str, index: LSHIndex) -> LSHIndex:
     """Return the index, or raise TypeError that names the argument if it is no LSHIndex."""
     if not isinstance(index, LSHIndex):

@@ -379,10 +379,11 @@ def _index_of(against: Any) -> LSHIndex | None:
     """Return the index among earlier rows, None without one."""
     if against is None:
         return None
-    from lshfast.index.lsh_index import LSHIndex
+    from lshfast.index.lsh_index import as_lsh_index
 
-    first = against[0] if isinstance(against, tuple) and against else against
-    return first if isinstance(first, LSHIndex) else None
+    return as_lsh_index(
+        against[0] if isinstance(against, tuple) and against else against
+    )
 
 
 def _earlier_of(against: Any, add: bool, items: ItemsInMemory) -> Any:
