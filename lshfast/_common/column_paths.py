@@ -76,6 +76,15 @@ def is_joined(column: ColumnNames) -> bool:
     return not isinstance(column, str) or EACH in column
 
 
+def check_written_back(option: str, column: ColumnNames) -> None:
+    """Raise ValueError if changed texts cannot be written to their column, because of an option."""
+    if is_joined(column):
+        raise ValueError(
+            f"{option} needs one column of strings, not {shown_columns(column)}: texts that are "
+            "joined cannot be written back"
+        )
+
+
 @lru_cache(256)
 def steps_of(path: str) -> tuple[str, ...]:
     """Return the names of a path, with EACH where it enters the elements of a list.

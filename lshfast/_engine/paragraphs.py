@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lshfast._common.choices import Split
-from lshfast._common.column_paths import is_joined, shown_columns
+from lshfast._common.column_paths import check_written_back
 from lshfast._common.display import Figure, figure
 from lshfast._common.growing import GrowingArray
 from lshfast._common.progress import Progress
@@ -204,11 +204,7 @@ def run_paragraphs(
         raise ValueError(
             f"keep must be first, last, longest or shortest for {unit}s, not {keep!r}"
         )
-    if is_joined(inputs.column):
-        raise ValueError(
-            f"split needs one column of strings, not {shown_columns(inputs.column)}: texts that "
-            "are joined cannot be written back"
-        )
+    check_written_back("split", inputs.column)
     if inputs.by is not None or outputs.max_removed is not None:
         raise ValueError(f"by and max_removed are for rows, not {unit}s")
     has_index = indexes is not None and (indexes.compares or bool(indexes.save))

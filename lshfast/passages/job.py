@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from lshfast._common.column_paths import check_written_back
 from lshfast._common.display import Figure, counted, figure
 from lshfast._common.progress import Progress
 from lshfast._common.rows import parts_of_rows
@@ -320,6 +321,8 @@ def find_in_files(
     """
     if stream_against and against is None:
         raise ValueError("--stream-against needs --against")
+    if outputs.rows is not None and not outputs.whole_rows:
+        check_written_back("--remove first or all", inputs.column)
     tables = [
         outputs.rows,
         outputs.spans,

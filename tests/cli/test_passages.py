@@ -136,6 +136,20 @@ def test_removal_keeps_the_first_copy_and_all_other_columns(corpus, tmp_path):
         ]
 
 
+@pytest.mark.parametrize("columns", [["id", "text"], ["tags[]"]])
+def test_texts_that_are_joined_are_not_shortened(tmp_path, columns):
+    rows = [{"id": f"r{row}", "text": RHYME, "tags": [RHYME]} for row in range(3)]
+    path = write_jsonl(tmp_path / "rows.jsonl", rows)
+    options = [option for column in columns for option in ("--column", column)]
+    command = "passages", path, *options, "--min-words", "5", "-o", tmp_path / "o.jsonl"
+    for remove in "first", "all":
+        message = failing(2, *command, "--remove", remove)
+        assert f"one column of strings, not {', '.join(columns)}: texts that" in message
+        assert not (tmp_path / "o.jsonl").exists()
+    assert run(*command, "--remove", "rows").exit_code == 0
+    assert len(read_jsonl(tmp_path / "o.jsonl")) == 1
+
+
 def test_contamination_by_benchmark(corpus, benchmarks, tmp_path):
     first, second = benchmarks
     options = (
