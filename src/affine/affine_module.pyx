@@ -31,6 +31,9 @@ cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
     unsigned long long PyLong_AsUnsignedLongLong(object) except? 0xFFFFFFFFFFFFFFFF
 
+cdef extern from "field.h":
+    uint64_t mix64(uint64_t) nogil
+
 cdef extern from "rows.h":
     bint rows_are_valid(const int64_t*, size_t, size_t) nogil
 
@@ -290,6 +293,7 @@ cdef class Tokens:
 cdef bint _native(object token, const token_hasher* hasher, uint64_t seed, uint64_t* out) except -1:
     """Write the token of a str, bytes or int and return 1, or 0 where it is something else or out of range."""
     cdef uint64_t number
+    cdef long long integer
     cdef int overflow
     if PyBytes_Check(token):
         out[0] = text_token_of_bytes(hasher, <const uint8_t*>PyBytes_AS_STRING(token), PyBytes_GET_SIZE(token))
@@ -303,9 +307,11 @@ cdef bint _native(object token, const token_hasher* hasher, uint64_t seed, uint6
             return False
         out[0] = text_token_of_bytes(hasher, <const uint8_t*>PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded))
     elif PyLong_CheckExact(token):
-        number = <uint64_t>PyLong_AsLongLongAndOverflow(token, &overflow)
+        integer = PyLong_AsLongLongAndOverflow(token, &overflow)
         if overflow < 0:
             return False
+        # The bits of a negative integer are those of a large one, so they are mixed (lshfast/_common/elements.py).
+        number = mix64(<uint64_t>integer) if integer < 0 else <uint64_t>integer
         if overflow > 0:
             try:
                 number = PyLong_AsUnsignedLongLong(token)

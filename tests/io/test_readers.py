@@ -435,7 +435,7 @@ def test_an_id_is_taken_once(tmp_path: Path, kind: str) -> None:
         ('{"text": "t", "key": 1.5}', "neither a string nor a 64-bit integer"),
         ('{"text": "t", "key": true}', "neither a string nor a 64-bit integer"),
         (
-            '{"text": "t", "key": 18446744073709551615}',
+            '{"text": "t", "key": 18446744073709551616}',
             "neither a string nor a 64-bit integer",
         ),
         ('{"text": "t", "key": "7"}', "id '7' is a string, the ids before it are not"),
