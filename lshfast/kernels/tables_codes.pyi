@@ -1,7 +1,11 @@
+from typing import Final
+
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import CapsuleType, disjoint_base
 
+MEASURES: Final[tuple[str, ...]]
+LAYOUTS: Final[tuple[str, ...]]
 __pyx_capi__: dict[str, CapsuleType]
 __test__: dict[str, str]
 
