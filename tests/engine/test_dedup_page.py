@@ -220,3 +220,20 @@ def test_the_groups_of_a_page_are_those_of_the_account():
     evidence = evidence_of(result, None)
     assert sum(evidence.group_sizes.values()) == result.summary.groups
     assert max(evidence.group_sizes, default=1) == result.summary.largest_group
+
+
+def test_the_page_of_a_refused_run_says_what_would_be_removed(tmp_path):
+    source = tmp_path / "in.txt"
+    source.write_text("\n".join(["one and the same text"] * 30))
+    page = tmp_path / "page.html"
+    with pytest.raises(lshfast.TooManyRemovedError):
+        lshfast.dedup_files(
+            source,
+            tmp_path / "out.jsonl",
+            format="lines",
+            max_removed=0.5,
+            html=page,
+        )
+    text = page.read_text()
+    assert "29 of 30 rows would be removed" in text
+    assert text.index('role="alert"') < text.index('class="lead"')

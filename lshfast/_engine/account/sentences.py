@@ -26,15 +26,23 @@ class NearThreshold(NamedTuple):
 
 
 def removal_sentences(
-    summary: Summary, plan: AnyPlan, near: NearThreshold | None = None
+    summary: Summary,
+    plan: AnyPlan,
+    near: NearThreshold | None = None,
+    refused: bool = False,
 ) -> list[str]:
-    """Return what a run has removed, and how similar that is to what is kept."""
+    """Return what a run has removed, and how similar that is to what is kept.
+
+    A run that is refused would remove it, and has written nothing.
+    """
     if not summary.read:
         return ["No rows were read."]
     if not summary.removed:
         return [f"No row was removed; {counted(summary.read, 'row')} in all."]
     parts = " and ".join(_removed_parts(summary))
     verb = "was" if summary.removed == 1 else "were"
+    if refused:
+        verb = "would be"
     count = f"{summary.removed:,} of {counted(summary.read, 'row')} {verb} removed"
     sentences = [f"{count}: {parts}. {_promise(summary, plan)}"]
     if near is not None and near.rows:

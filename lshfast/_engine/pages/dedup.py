@@ -81,7 +81,7 @@ def page_of(
         ],
         advice=summary.advice,
         refusal=refusal,
-        sentences=_sentences(summary, plan, evidence, removing),
+        sentences=_sentences(summary, plan, evidence, removing, bool(refusal)),
         similarities=_similarities(summary, plan, evidence.similarities, what),
         measure=SIMILARITY_NAMES[summary.measure],
         nearest=0 if is_distance(summary.measure) else 1,
@@ -217,13 +217,17 @@ def _sizes(sizes: Mapping[int, int]) -> list[Bar]:
 
 
 def _sentences(
-    summary: Summary, plan: AnyPlan, evidence: Evidence, removing: bool
+    summary: Summary,
+    plan: AnyPlan,
+    evidence: Evidence,
+    removing: bool,
+    refused: bool,
 ) -> list[str]:
     """Return the sentences at the top of the page."""
     if not removing:
         return pair_sentences(summary, plan, evidence.group_sizes)
     near = near_threshold(plan, summary.measure, evidence.similarities)
-    return removal_sentences(summary, plan, near)
+    return removal_sentences(summary, plan, near, refused)
 
 
 class Sources(NamedTuple):
