@@ -1,4 +1,4 @@
-"""Where lshfast.datasketch differs from datasketch 2.0 on purpose: the data of docs/coming-from/datasketch.md's table.
+"""Where lshfast.datasketch differs from datasketch 2.0 on purpose: the data of docs/reference/datasketch.md's table.
 
 Each entry names the cases of tests/datasketch/conformance that show it, as "group | name" with * for anything, and
 each of them has to differ. `python -m tests.datasketch.differences` prints the table.
@@ -267,7 +267,7 @@ DIFFERENCES = (
         '`scheme="classic"`, `scheme="fast"`',
         "raises ValueError",
         "this library's own signatures of 64 bits",
-        "They are faster; see [below](#how-to-gain-speed).",
+        "They are faster; see [speed](../coming-from/datasketch.md#how-to-gain-speed).",
         ("MinHash() | scheme classic", "MinHash() | scheme fast"),
     ),
     Difference(
@@ -832,7 +832,7 @@ DIFFERENCES = (
 
 
 def table() -> str:
-    """Return the table as it stands in docs/coming-from/datasketch.md."""
+    """Return the table as it stands in docs/reference/datasketch.md."""
     head = ["| call | datasketch 2.0 | lshfast | why |", "|---|---|---|---|"]
     return "\n".join(
         head

@@ -43,7 +43,7 @@ ON_REDIS = kit.cases(redis)
 CLASSES = [
     name for name in datasketch.__all__ if inspect.isclass(getattr(datasketch, name))
 ]
-PAGE = Path(__file__).parents[2] / "docs" / "coming-from" / "datasketch.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "datasketch.md"
 fresh = itertools.count()
 
 
