@@ -194,6 +194,9 @@ class build_kernels(build_ext):
         kind = f"kernels-{SANITIZE.replace(',', '-')}" if SANITIZE else "kernels"
         self.kept = Path("build", kind + get_config_var("EXT_SUFFIX")).with_suffix("")
         self.kept.mkdir(parents=True, exist_ok=True)
+        # Cython makes the same C for each Python.
+        self.generated = Path("build", "cython")
+        self.generated.mkdir(parents=True, exist_ok=True)
         self.used = set()
         cpus = (
             len(os.sched_getaffinity(0))
@@ -212,7 +215,7 @@ class build_kernels(build_ext):
             )
             self.objects = dict(zip([*pyx, *plain], compiled, strict=True))
             list(pool.map(self.build_extension, self.extensions))
-        for old in set(self.kept.iterdir()) - self.used:
+        for old in {*self.kept.iterdir(), *self.generated.iterdir()} - self.used:
             shutil.rmtree(old)
         write_digest_of_sources(Path(self.get_ext_fullpath(SHARED)).parent)
 
@@ -245,7 +248,7 @@ class build_kernels(build_ext):
             return module.sources[0]
 
         return self.made(
-            Path(source).with_suffix(".c").name,
+            self.generated / Path(source).with_suffix(".c").name,
             files,
             [Cython.__version__, options],
             make,
@@ -262,18 +265,19 @@ class build_kernels(build_ext):
         [name] = self.compiler.object_filenames([c], strip_dir=True)
         inputs = [self.compiled_by, options]
         return self.made(
-            name,
+            self.kept / name,
             made_of(c),
             inputs,
             lambda folder: self.compiler.compile([c], folder, **options)[0],
         )
 
-    def made(self, name, files, others, make):
+    def made(self, path, files, others, make):
         """Return the file that `make(folder)` makes of files and other inputs, or made of the same
-        before.
+        before. It is kept beside `path`, in a folder for these inputs.
         """
         inputs = [others, [(file.as_posix(), file.read_bytes()) for file in files]]
-        made = self.kept / sha256(repr(inputs).encode()).hexdigest()[:32] / name
+        digest = sha256(repr(inputs).encode()).hexdigest()[:32]
+        made = path.parent / digest / path.name
         self.used.add(made.parent)
         if not made.exists():
             folder = made.parent / "new"

@@ -61,7 +61,7 @@ END
 mkdir "$work/source" "$work/data"
 grep '^!' .containerignore | cut -c 2- | tar -c --exclude='*.so' --exclude=__pycache__ -T - | tar -x -C "$work/source"
 mkdir "$work/source/build"
-cp -r build/kernels.* "$work/source/build/" 2>/dev/null || true # objects, under the digests of what they are made from
+cp -r build/{cython,kernels.*} "$work/source/build/" 2>/dev/null || true # objects, under the digests of what they are made from
 "$python" -m venv --copies "$work/image"
 mapfile -t commands < <(grep -oE 'python3 -m pip (wheel|install) .*' Containerfile)
 [ ${#commands[@]} = 2 ]
