@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from lshfast._common.errors import FormatError
     from lshfast._common.errors import TooManyRemovedError as TooManyRemovedError
     from lshfast._engine import (
+        CodeTextsWarning,
         CrowdWarning,
         DedupResult,
         Recommendation,
@@ -145,6 +146,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Bands",
+    "CodeTextsWarning",
     "CrowdWarning",
     "DataError",
     "DecimalCodesWarning",
@@ -199,8 +201,8 @@ if not TYPE_CHECKING:
             "_engine.executors.local.api": "dedup_files",
             "_engine.executors.memory": "dedup pairs",
             "_engine.libraries": "LibraryDefaults library_defaults",
-            "_engine": "CrowdWarning DedupResult Recommendation Removal ShortTextsWarning Summary "
-            "recommend",
+            "_engine": "CodeTextsWarning CrowdWarning DedupResult Recommendation Removal "
+            "ShortTextsWarning Summary recommend",
             "index": "FewNeighborsWarning LSHEnsemble LSHForest LSHIndex NearNeighbors",
             "index.hamming": "HammingIndex TanimotoIndex dedup_codes hamming_pairs tanimoto_pairs",
             "index.stores.lmdb": "LmdbStore",

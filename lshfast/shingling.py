@@ -1,4 +1,4 @@
-"""Shingling: texts to TokenSets, by words, by words after a stop word, or by characters.
+"""Shingling: texts to TokenSets, by words, by words after a stop word, by characters or by symbols.
 
 >>> from lshfast.shingling import shingle
 >>> sets = shingle(
@@ -68,7 +68,13 @@ TextColumn: TypeAlias = (
     | ArrowArray
 )
 
-DEFAULT_SIZES: dict[Unit, int] = {"word": 5, "char": 5, "stopword": 3}
+DEFAULT_SIZES: dict[Unit, int] = {"word": 5, "char": 5, "symbol": 5, "stopword": 3}
+
+KERNELS: dict[Unit, Any] = {
+    "word": text.word_shingles,
+    "char": text.character_shingles,
+    "symbol": text.symbol_shingles,
+}
 
 # Bytes of text in one piece of work. Its tokens stay in the cache between shingling and sketching.
 PIECE_BYTES = 1 << 21
@@ -165,7 +171,7 @@ class Shingles(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name that an index gives these shingles: "word:5", "char:9" or "stopword:3:en"."""
+        """The name in an index: "word:5", "char:9", "symbol:5" or "stopword:3:en"."""
         if not self.lowercase:
             raise ValueError("lowercase must be True for an index")
         if self.stop_words is None:
@@ -192,7 +198,7 @@ class Shingles(NamedTuple):
             return TokenSets(
                 *text.stop_word_shingles(texts, self.stop_words.texts, self.size, key)
             )
-        kernel = text.word_shingles if self.unit == "word" else text.character_shingles
+        kernel = KERNELS[self.unit]
         return TokenSets(*kernel(texts, self.size, key, self.lowercase))
 
 
@@ -210,7 +216,9 @@ def check_shingles(
     lshfast.shingling.shingles_of_texts : The shingles that the name in an index stands for.
     """
     if not isinstance(unit, str) or unit not in DEFAULT_SIZES:
-        raise ValueError(f"unit must be 'word', 'char' or 'stopword', not {unit!r}")
+        raise ValueError(
+            f"unit must be 'word', 'char', 'symbol' or 'stopword', not {unit!r}"
+        )
     size = check_int(
         "size", DEFAULT_SIZES[unit] if size is None else size, 1, text.MAX_SIZE
     )
@@ -281,14 +289,16 @@ def shingle(
     bits: int = 64,
     threads: int | None = None,
 ) -> TokenSets:
-    """Split texts into shingles of words or characters, and hash each shingle to a token.
+    """Split texts into shingles of words, characters or symbols, and hash each shingle to a token.
 
     A word is a maximal sequence of letters, marks, digits and underscores, in lower case. In
     scripts without spaces between words, each character is a word. A character is a code point in
-    lower case; white space counts. A text with fewer than `size` words (characters) has one
-    shingle, which contains all of them. A text without words (characters) has no shingles; neither
-    has a null (None, NaN, or NA of pandas). A row contains the shingles in text order, repeats
-    included. docs/reference/definitions.md defines the tokens bit by bit.
+    lower case; white space counts. A symbol is a word, or another character that is not white
+    space, so that the operators and punctuation of code and URLs count. A text with fewer than
+    `size` words (characters, symbols) has one shingle, which contains all of them. A text without
+    words (characters, symbols) has no shingles; neither has a null (None, NaN, or NA of pandas). A
+    row contains the shingles in text order, repeats included. docs/reference/definitions.md defines
+    the tokens bit by bit.
 
     With unit "stopword", only the shingles of words that begin with a stop word are kept: a stop
     word and the next size - 1 words. A stop word with fewer words behind it begins none, so a text
@@ -302,9 +312,10 @@ def shingle(
         A list, a numpy array, or an object with the Arrow C interface, such as a pyarrow, polars or
         pandas column of strings, binary values or categories. Arrow columns are read in place.
         Bytes must be UTF-8.
-    unit : {"word", "char", "stopword"}, default "word"
+    unit : {"word", "char", "symbol", "stopword"}, default "word"
     size : int, optional
-        Words or characters per shingle, in 1..256. The default is 5, and 3 for unit "stopword".
+        Words, characters or symbols per shingle, in 1..256. The default is 5, and 3 for unit
+        "stopword".
     stop_words : str or iterable of str, optional
         For unit "stopword", a language: "danish", "dutch", "english", "french", "german",
         "italian", "norwegian", "polish", "portuguese", "russian", "spanish" or "swedish". Or the
@@ -365,6 +376,8 @@ def shingle(
     >>> from lshfast import shingle
     >>> shingle(["A rose is a rose is a rose", "Rose?", "..."], size=4).counts.tolist()
     [5, 1, 0]
+    >>> shingle(["/page?id=1"], "symbol", 2).counts.tolist()  # / page ? id = 1
+    [5]
     >>> shingle(
     ...     ["I recommend that you buy Sudzo for your laundry today", "Buy Sudzo"],
     ...     "stopword",

@@ -243,13 +243,12 @@ def account_table(
     shown = account.figures() if figures is None else figures
     lines = table_lines([*shown, *account.input_figures()])
     if account.advice:
-        options = r"--unit \1 --size \2 --threshold \3"
-        lines.append(
-            "note: "
-            + re.sub(
-                r"unit (\S+), size (\S+), threshold (\S+)$", options, account.advice
-            )
+        advice = re.sub(
+            r"unit (\S+), size (\S+), threshold (\S+)$",
+            r"--unit \1 --size \2 --threshold \3",
+            account.advice,
         )
+        lines.append("note: " + re.sub(r"unit (\S+)$", r"--unit \1", advice))
     lines += map("note: {}".format, notes(account))
     return "\n".join([*lines, "", *_time_lines(account, memory)])
 

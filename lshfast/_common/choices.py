@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
-Unit: TypeAlias = Literal["word", "char", "stopword"]
+Unit: TypeAlias = Literal["word", "char", "symbol", "stopword"]
 Scheme: TypeAlias = Literal["fast", "classic"]
 Verify: TypeAlias = Literal["exact", "signature", "none"]
 PairMeasure: TypeAlias = Literal["jaccard", "containment"]

@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from lshfast._engine.account.crowds import CrowdWarning
     from lshfast._engine.account.report import DedupResult, Removal, Summary
     from lshfast._engine.account.short_texts import (
+        CodeTextsWarning,
         Recommendation,
         ShortTextsWarning,
         recommend,
     )
 
 __all__ = [
+    "CodeTextsWarning",
     "CrowdWarning",
     "DedupResult",
     "Recommendation",
@@ -42,6 +44,7 @@ if not TYPE_CHECKING:
         {
             "account.crowds": "CrowdWarning",
             "account.report": "DedupResult Removal Summary",
-            "account.short_texts": "Recommendation ShortTextsWarning recommend",
+            "account.short_texts": "CodeTextsWarning Recommendation ShortTextsWarning "
+            "recommend",
         },
     )

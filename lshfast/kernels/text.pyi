@@ -65,6 +65,9 @@ def arrow_column(
 def word_shingles(
     texts: Texts, size: int, seed: _Seed, lowercase: bool = True
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]: ...
+def symbol_shingles(
+    texts: Texts, size: int, seed: _Seed, lowercase: bool = True
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]: ...
 def stop_word_shingles(
     texts: Texts, stop_words: Texts, size: int, seed: _Seed
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]: ...

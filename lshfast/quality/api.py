@@ -81,7 +81,7 @@ def check(
 
     Warns
     -----
-    ShortTextsWarning, DecimalCodesWarning
+    ShortTextsWarning, CodeTextsWarning, DecimalCodesWarning
         As for `dedup`.
 
     See Also

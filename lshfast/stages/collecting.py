@@ -63,6 +63,7 @@ def collect(plan: StagePlan, shard: int) -> None:
         writer.figures = {
             "words": measured.words.tolist(),
             "characters": measured.characters.tolist(),
+            "symbol_shares": measured.symbol_shares.tolist(),
         }
 
 

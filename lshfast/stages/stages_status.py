@@ -126,12 +126,14 @@ def _summary(plan: StagePlan, done_tasks: dict[StageName, list[int]]) -> Summary
 
 
 def _advice(plan: StagePlan, of_shards: list[dict[str, Any]]) -> str:
-    words, characters = (
-        np.sort(
-            np.array(
-                [length for shard in of_shards for length in shard[name]], np.int64
-            )
-        )
-        for name in ("words", "characters")
+    def joined(name: str, kind: type) -> Any:
+        return np.sort(
+            [length for shard in of_shards for length in shard[name]]
+        ).astype(kind)
+
+    lengths = Lengths(
+        joined("words", np.int64),
+        joined("characters", np.int64),
+        joined("symbol_shares", np.float64),
     )
-    return advice_of(Lengths(words, characters), plan.engine)
+    return advice_of(lengths, plan.engine)

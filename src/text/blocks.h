@@ -20,7 +20,7 @@ struct text_block {
 /* Where the bytes of words are: `breaks` says where a word begins directly behind another. */
 struct text_word_bits {
     uint64_t inside, breaks;
-    enum character_class open; /* behind the block: SEPARATOR, LETTER or SOLO */
+    enum character_class open; /* behind the block: SEPARATOR, LETTER, SOLO or SYMBOL */
 };
 
 static inline uint64_t lowest_bits(size_t n) { return n < 64 ? ((uint64_t)1 << n) - 1 : UINT64_MAX; }
@@ -67,7 +67,7 @@ static inline struct text_word_bits words_of_block(const struct text_block *bloc
     const uint64_t in_block = lowest_bits(block->bytes);
     uint64_t solos = whole_characters(block, block->solos & in_block);
     uint64_t inside = solos | whole_characters(block, block->letters & in_block);
-    const uint64_t was_open = open != SEPARATOR, was_solo = open == SOLO;
+    const uint64_t was_open = open == LETTER || open == SOLO, was_solo = open == SOLO;
     if (block->marks & in_block) {
         uint64_t marks = whole_characters(block, block->marks & in_block);
         inside |= runs_behind(marks, inside << 1 | was_open);
@@ -80,6 +80,26 @@ static inline struct text_word_bits words_of_block(const struct text_block *bloc
     const uint64_t last = (uint64_t)1 << (block->bytes - 1);
     bits.open = !(inside & last) ? SEPARATOR : solos & last ? SOLO : LETTER;
     return bits;
+}
+
+/* Make words of the characters of a block that are neither white space nor parts of words. `open` is what was open before
+ * the block, and white_space has the bits of that of ASCII. */
+static inline void add_symbols(struct text_word_bits *bits, const struct text_block *block, const uint8_t *text,
+                               enum character_class open, uint64_t white_space) {
+    const uint64_t in_block = lowest_bits(block->bytes);
+    uint64_t first = in_block & ~((block->two | block->three) << 1 | block->three << 2);
+    uint64_t symbols = first & ~bits->inside & ~white_space;
+    for (uint64_t left = symbols & (block->two | block->three); left; left &= left - 1) {
+        unsigned at = lowest_bit(left);
+        uint32_t code = block->three >> at & 1 ? code_of_three(text + at)
+                                               : (uint32_t)(text[at] & 0x1F) << 6 | (text[at + 1] & 0x3F);
+        symbols &= ~((uint64_t)is_white_space(code) << at);
+    }
+    const uint64_t whole = whole_characters(block, symbols), last = (uint64_t)1 << (block->bytes - 1);
+    uint64_t behind_symbol = whole << 1 | (open == SYMBOL), behind_word = bits->inside << 1 | (open != SEPARATOR);
+    bits->breaks |= ((symbols & (behind_word | behind_symbol)) | (bits->inside & first & behind_symbol)) & in_block;
+    bits->inside |= whole;
+    if (whole & last) bits->open = SYMBOL;
 }
 
 #endif

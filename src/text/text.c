@@ -125,6 +125,7 @@ static void shingler_of(struct shingler *shingler, size_t size, const struct has
     shingler->words = text_hasher_under(key);
     shingler->size = size;
     shingler->keep_case = 0;
+    shingler->symbols = 0;
     shingler->stops = NULL;
     shingler->powers[0] = 1;
     for (size_t i = 1; i <= size; i++) shingler->powers[i] = p61_product(shingler->powers[i - 1], base);
@@ -132,6 +133,11 @@ static void shingler_of(struct shingler *shingler, size_t size, const struct has
 
 void text_shingler_of_words(struct shingler *shingler, size_t size, const struct hash_key *key) {
     shingler_of(shingler, size, key, key->words);
+}
+
+void text_shingler_of_symbols(struct shingler *shingler, size_t size, const struct hash_key *key) {
+    text_shingler_of_words(shingler, size, key);
+    shingler->symbols = 1;
 }
 
 void text_shingler_of_characters(struct shingler *shingler, size_t size, const struct hash_key *key) {
@@ -195,7 +201,7 @@ static size_t keep_begun_by_stops(const struct text_stops *stops, const uint64_t
 /* The longest part of an unfinished word that is carried to the next stretch as bytes; more of it goes as a sum. */
 #define CARRY_BYTES 256
 /* Normalised bytes of a stretch: a solo character of three bytes becomes four, a two-byte letter at most three after
- * a separator; a stretch ends at most 64 bytes late. */
+ * a separator, a symbol of one byte two; a stretch ends at most 64 bytes late. */
 #define NORMALISED_BYTES (2 * (TEXT_STRETCH_BYTES + 64) + 64)
 
 struct words {
@@ -205,7 +211,7 @@ struct words {
     uint64_t breaks[NORMALISED_BYTES / 64 + 2]; /* where words begin directly behind others */
     int broken;                                 /* whether there are breaks */
     size_t filled; /* bytes of this stretch */
-    enum character_class open; /* what the word at the end is: SEPARATOR (there is none), LETTER or SOLO */
+    enum character_class open; /* what the word at the end is: SEPARATOR (there is none), LETTER, SOLO or SYMBOL */
     size_t carried;            /* bytes of the open word before buffer + CARRY_BYTES */
     uint64_t sum, summed;      /* the open word's limbs before these, and their bytes */
     int32_t edges[NORMALISED_BYTES + 74];
@@ -242,35 +248,51 @@ static inline void append_separator(struct words *words) {
     append_bits(words, 0, 1);
 }
 
-static inline void append_character(struct words *words, uint32_t code, int keep_case) {
+static inline void append_character(struct words *words, uint32_t code, const struct shingler *shingler) {
     size_t property = unicode_property(code);
     enum character_class class = (enum character_class)unicode_class[property];
-    if (class == SEPARATOR || (class == MARK && words->open == SEPARATOR)) {
-        if (words->open != SEPARATOR) append_separator(words);
-        words->open = SEPARATOR;
-        return;
+    const int in_word = words->open == LETTER || words->open == SOLO;
+    if (class == SEPARATOR || (class == MARK && !in_word)) {
+        if (!shingler->symbols || is_white_space(code)) {
+            if (words->open != SEPARATOR) append_separator(words);
+            words->open = SEPARATOR;
+            return;
+        }
+        class = SYMBOL;
     }
-    if ((class == SOLO && words->open != SEPARATOR) || (class == LETTER && words->open == SOLO)) {
+    if ((class >= SOLO && words->open != SEPARATOR) || (class == LETTER && words->open >= SOLO)) {
         append_separator(words);
     }
     if (class != MARK) words->open = class;
-    if (!keep_case) code += (uint32_t)unicode_delta[property];
+    if (!shingler->keep_case) code += (uint32_t)unicode_delta[property];
     size_t n = utf8_encode(code, words->buffer + CARRY_BYTES + words->filled);
     append_bits(words, ((uint64_t)1 << n) - 1, n);
 }
 
 /* Append a classified block whose lower case stands at buffer + CARRY_BYTES + filled; return its bytes. */
-static inline size_t append_block(struct words *words, struct text_block *block, const uint8_t *text, int keep_case) {
+static inline size_t append_block(const struct text_kernels *kernels, struct words *words, struct text_block *block,
+                                  const uint8_t *text, const struct shingler *shingler) {
     uint8_t *lower = words->buffer + CARRY_BYTES + words->filled;
     look_up_mixed(block, text);
-    if (keep_case) memcpy(lower, text, 64);
+    if (shingler->keep_case) memcpy(lower, text, 64);
     else lower_block(block, text, lower);
     if (!block->bytes) return 0;
     struct text_word_bits bits = words_of_block(block, words->open);
+    if (shingler->symbols) add_symbols(&bits, block, text, words->open, kernels->white_space(text));
     words->open = bits.open;
     append_breaks(words, bits.breaks);
     append_bits(words, bits.inside, block->bytes);
     return block->bytes;
+}
+
+/* Append n > 0 ASCII bytes in lower case at buffer + CARRY_BYTES + filled, of which `letters` are parts of words. */
+static inline void append_ascii_symbols(struct words *words, uint64_t letters, uint64_t white_space, size_t n) {
+    uint64_t inside = ~white_space & lowest_bits(n), symbols = inside & ~letters;
+    uint64_t behind_other = symbols << 1 | (words->open >= SOLO), behind = inside << 1 | (words->open != SEPARATOR);
+    append_breaks(words, (symbols & behind) | (letters & behind_other));
+    append_bits(words, inside, n);
+    const uint64_t last = (uint64_t)1 << (n - 1);
+    words->open = letters & last ? LETTER : symbols & last ? SYMBOL : SEPARATOR;
 }
 
 /* How far ahead of the walk text is asked for: 8 % of the time for 9-grams, 10 % for words. */
@@ -278,7 +300,7 @@ static inline size_t append_block(struct words *words, struct text_block *block,
 
 /* Normalise from text[at] until a stretch is done. Returns where it stopped, or SIZE_MAX with *bad set. */
 static size_t normalise(const struct text_kernels *kernels, struct words *words, const uint8_t *text, size_t length,
-                        size_t at, int keep_case, size_t *bad) {
+                        size_t at, const struct shingler *shingler, size_t *bad) {
     size_t stop = length - at < TEXT_STRETCH_BYTES ? length : at + TEXT_STRETCH_BYTES;
     words->filled = 0;
     words->mask[0] = 0;
@@ -296,11 +318,17 @@ static size_t normalise(const struct text_kernels *kernels, struct words *words,
         prefetch_behind(text + at, PREFETCHED_BYTES);
         uint64_t other, bits = kernels->classify(block, words->buffer + CARRY_BYTES + words->filled, &other);
         if (!other) {
+            if (shingler->symbols) {
+                if (shingler->keep_case) memcpy(words->buffer + CARRY_BYTES + words->filled, block, 64);
+                append_ascii_symbols(words, bits, kernels->white_space(block), n);
+                at += n;
+                continue;
+            }
             if (words->open == SOLO && (bits & 1)) {
                 append_separator(words);
                 bits = kernels->classify(block, words->buffer + CARRY_BYTES + words->filled, &other);
             }
-            if (keep_case) memcpy(words->buffer + CARRY_BYTES + words->filled, block, 64);
+            if (shingler->keep_case) memcpy(words->buffer + CARRY_BYTES + words->filled, block, 64);
             words->open = bits >> (n - 1) & 1 ? LETTER : SEPARATOR;
             append_bits(words, bits, n);
             at += n;
@@ -311,7 +339,7 @@ static size_t normalise(const struct text_kernels *kernels, struct words *words,
             struct text_block found;
             kernels->classify_block(block, words->buffer + CARRY_BYTES + words->filled, &found);
             if (found.bytes > n) found.bytes = n;
-            at += append_block(words, &found, block, keep_case);
+            at += append_block(kernels, words, &found, block, shingler);
             if (found.bytes) continue;
             end = at + 1;
         }
@@ -322,7 +350,7 @@ static size_t normalise(const struct text_kernels *kernels, struct words *words,
                 *bad = at;
                 return SIZE_MAX;
             }
-            append_character(words, code, keep_case);
+            append_character(words, code, shingler);
             at += taken;
         }
     }
@@ -449,9 +477,12 @@ NOT_INLINED static int walk_words(const struct text_kernels *kernels, const stru
     size_t at = walk->at, size = shingler->size, made = walk->made;
     while (at < end) {
         int open = words->open != SEPARATOR;
-        at = normalise(kernels, words, text, length, at, shingler->keep_case, bad);
+        at = normalise(kernels, words, text, length, at, shingler, bad);
         if (at == SIZE_MAX) return 0;
-        if (at == length && words->open != SEPARATOR) append_separator(words);
+        if (at == length && words->open != SEPARATOR) {
+            append_separator(words);
+            words->open = SEPARATOR; /* a walk that was led to a mark goes on behind it */
+        }
 
         size_t edges = 0;
         if (open) words->edges[edges++] = -(int32_t)words->carried;
@@ -680,6 +711,16 @@ static inline uint64_t top_bits(uint64_t bytes) {
     return ((bytes >> 7 & EIGHT(1)) * UINT64_C(0x0102040810204080)) >> 56;
 }
 
+uint64_t text_white_space_scalar(const uint8_t *text) {
+    uint64_t bits = 0;
+    for (unsigned i = 0; i < 64; i += 8) {
+        uint64_t bytes = load_little_endian(text + i), ascii = bytes & EIGHT(0x7F);
+        uint64_t white = in_range(ascii, '\t', '\r') | in_range(ascii, ' ', ' ');
+        bits |= top_bits(white & ~bytes) << i;
+    }
+    return bits;
+}
+
 static uint64_t classify(const uint8_t *text, uint8_t *lower, uint64_t *other) {
     uint64_t bits = 0, high = 0;
     for (unsigned i = 0; i < 64; i += 8) {
@@ -693,9 +734,9 @@ static uint64_t classify(const uint8_t *text, uint8_t *lower, uint64_t *other) {
     return bits;
 }
 
-const struct text_kernels text_scalar = {text_tokens_scalar,       classify,          NULL,
-                                         text_decode_block_scalar, text_edges_scalar, text_hash_words_scalar,
-                                         text_word_windows_scalar, text_character_windows_scalar};
+const struct text_kernels text_scalar = {
+    text_tokens_scalar, classify,           text_white_space_scalar, NULL, text_decode_block_scalar,
+    text_edges_scalar,  text_hash_words_scalar, text_word_windows_scalar, text_character_windows_scalar};
 
 const struct text_kernels *const text_levels[CPU_LEVELS] =
     CPU_TABLE(&text_scalar, &text_avx2, &text_avx512, &text_neon);

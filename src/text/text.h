@@ -41,6 +41,7 @@ struct shingler {
     size_t size;                     /* words or characters a shingle, 1 to TEXT_MAX_SHINGLE */
     uint64_t powers[TEXT_MAX_SHINGLE + 1]; /* powers[i] = c^i (words) or e^i (characters) mod p */
     int keep_case;                   /* 0: characters are lower-cased */
+    int symbols;                     /* of words only: whether other characters than white space are words as well */
     const struct text_stops *stops;  /* of words only; NULL where every word begins a shingle. The caller's, kept by it */
 };
 
@@ -59,6 +60,8 @@ struct text_kernels {
     /* Classify and lower 64 ASCII bytes: bit i of the result says that text[i] is a letter, digit or underscore.
      * *other says which bytes are not ASCII; where it is not 0, the rest of the answer means nothing. */
     uint64_t (*classify)(const uint8_t *text, uint8_t *lower, uint64_t *other);
+    /* Bit i of the result says that text[i], of 64 bytes, is white space of ASCII. */
+    uint64_t (*white_space)(const uint8_t *text);
     /* Classify the characters of at most three bytes that text[0..64) begins with, and lower the ASCII ones; block->bytes
      * is 0 where there is none. NULL where such blocks are not faster than single characters. */
     void (*classify_block)(const uint8_t *text, uint8_t *lower, struct text_block *block);
@@ -95,8 +98,9 @@ void text_two_tokens_of_bytes(const struct token_hasher hashers[2], const uint8_
 void text_tokens_of_integers(const uint64_t *values, size_t n, uint64_t seed, uint64_t *out);
 void text_tokens_of_integers_under(const uint64_t *values, size_t n, const struct hash_key *key, uint64_t *out);
 
-/* size must be in 1..TEXT_MAX_SHINGLE. Both shinglers lower-case; the caller may set keep_case. */
+/* size must be in 1..TEXT_MAX_SHINGLE. The shinglers lower-case; the caller may set keep_case. */
 void text_shingler_of_words(struct shingler *shingler, size_t size, const struct hash_key *key);
+void text_shingler_of_symbols(struct shingler *shingler, size_t size, const struct hash_key *key);
 void text_shingler_of_characters(struct shingler *shingler, size_t size, const struct hash_key *key);
 
 /* Words of text_stops at most. */
@@ -112,7 +116,7 @@ void text_stops_of(struct text_stops *stops, uint64_t *places, const uint64_t *t
 static inline size_t text_most_words(size_t length) { return length / 2 + 1; }
 
 /* Write the shingles of a text and return their number, or SIZE_MAX with *bad = offset where it is not UTF-8.
- * out: text_most_words(length) tokens for words, length tokens for characters.
+ * out: text_most_words(length) tokens for words, length tokens for symbols and characters.
  * The walk is text_walk_size() bytes of the caller's, aligned for uint64_t: some 80 KB, more than a small stack has.
  * Begin it before each text. A call goes on for about `work` > 0 bytes; TEXT_UNFINISHED: call again with the same
  * arguments. */
@@ -155,6 +159,7 @@ void text_walk_resume(struct text_walk *walk, int words, const struct text_mark 
 /* The portable tokens, words and windows, which the other levels use for the sizes that they have no faster way for. */
 void text_tokens_scalar(const struct token_hasher *hasher, const uint64_t *addresses, const int64_t *lengths, size_t n,
                         uint64_t *out);
+uint64_t text_white_space_scalar(const uint8_t *text);
 size_t text_decode_block_scalar(const uint8_t *bytes, const struct text_block *block, uint64_t *codes);
 size_t text_edges_scalar(const uint64_t *mask, const uint64_t *breaks, size_t bits, int open, int32_t *edges);
 void text_hash_words_scalar(const struct token_hasher *hasher, const uint8_t *base, const int32_t *edges, size_t words,

@@ -30,6 +30,16 @@ TARGET_AVX2 static uint64_t classify(const uint8_t *text, uint8_t *lower, uint64
     return low | high << 32;
 }
 
+TARGET_AVX2 static inline uint64_t white_space_of_half(const uint8_t *text) {
+    __m256i x = _mm256_loadu_si256((const __m256i *)text);
+    __m256i white = _mm256_or_si256(in_range(x, '\t', '\r' - '\t'), _mm256_cmpeq_epi8(x, _mm256_set1_epi8(' ')));
+    return (uint32_t)_mm256_movemask_epi8(white);
+}
+
+TARGET_AVX2 static uint64_t white_space(const uint8_t *text) {
+    return white_space_of_half(text) | white_space_of_half(text + 32) << 32;
+}
+
 /* A code point has at most 21 bits, so that two 32-bit products do and sixteen of their sums fit in 64 bits; up to
  * this size they beat the rolling sum. */
 #define MOST_DIRECT_CHARACTERS 16
@@ -59,7 +69,7 @@ TARGET_AVX2 static void character_windows(const uint64_t *codes, size_t windows,
     }
 }
 
-const struct text_kernels text_avx2 = {text_tokens_scalar,       classify,          NULL,
-                                       text_decode_block_scalar, text_edges_scalar, text_hash_words_scalar,
-                                       text_word_windows_scalar, character_windows};
+const struct text_kernels text_avx2 = {
+    text_tokens_scalar, classify,               white_space,              NULL, text_decode_block_scalar,
+    text_edges_scalar,  text_hash_words_scalar, text_word_windows_scalar, character_windows};
 #endif

@@ -269,6 +269,11 @@ TARGET_AVX512 static uint64_t classify(const uint8_t *text, uint8_t *lower, uint
     return in_range(small, 'a', 25) | in_range(x, '0', 9) | _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8('_'));
 }
 
+TARGET_AVX512 static uint64_t white_space(const uint8_t *text) {
+    __m512i x = _mm512_loadu_si512(text);
+    return in_range(x, '\t', '\r' - '\t') | _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8(' '));
+}
+
 /* Which bytes' bits are set in a table of 256 bytes: bit y & 7 of the byte at `index`. */
 TARGET_AVX512 static inline __mmask64 look_up_bits(const uint8_t *table, __m512i index, __m512i bit) {
     __m512i first = _mm512_permutex2var_epi8(_mm512_loadu_si512(table), index, _mm512_loadu_si512(table + 64));
@@ -450,6 +455,6 @@ TARGET_AVX512 static void character_windows(const uint64_t *codes, size_t window
     }
 }
 
-const struct text_kernels text_avx512 = {tokens, classify,   classify_block, decode_block,
-                                         edges,  hash_words, word_windows,   character_windows};
+const struct text_kernels text_avx512 = {tokens,     classify,     white_space,      classify_block, decode_block, edges,
+                                         hash_words, word_windows, character_windows};
 #endif

@@ -50,6 +50,7 @@ cdef extern from "text/text.h":
     void text_tokens_of_integers(const uint64_t*, size_t, uint64_t, uint64_t*) nogil
     void text_tokens_of_integers_under(const uint64_t*, size_t, const hash_key*, uint64_t*) nogil
     void text_shingler_of_words(shingler*, size_t, const hash_key*) nogil
+    void text_shingler_of_symbols(shingler*, size_t, const hash_key*) nogil
     void text_shingler_of_characters(shingler*, size_t, const hash_key*) nogil
     size_t text_most_words(size_t) nogil
     const size_t TEXT_UNFINISHED
@@ -350,6 +351,7 @@ def texts_in_parts(source, Py_ssize_t rows):
 
 cdef enum Unit:
     WORDS
+    SYMBOLS
     CHARACTERS
 
 
@@ -367,7 +369,7 @@ cdef size_t _walk(Run* run, const uint8_t* text, size_t length, uint64_t* out) e
     cdef uint64_t last_pause = 0
     cdef size_t made
     while True:
-        if run.unit == WORDS:
+        if run.unit != CHARACTERS:
             made = text_word_shingles(run.level, &run.how, text, length, run.walk, LONG_BYTES, out, &run.bad)
         else:
             made = text_character_shingles(run.level, &run.how, text, length, run.walk, LONG_BYTES, out, &run.bad)
@@ -379,7 +381,7 @@ cdef size_t _walk(Run* run, const uint8_t* text, size_t length, uint64_t* out) e
 cdef size_t _shingle(Run* run, const uint8_t* text, size_t length, size_t shared, const uint64_t* before,
                      uint64_t* out) except? 0 nogil:
     """Write the shingles of one text, which begins with `shared` bytes of the text whose shingles are `before`."""
-    cdef bint words = run.unit == WORDS
+    cdef bint words = run.unit != CHARACTERS
     cdef size_t done = 0, cut
     if run.mark.at > shared:
         run.mark.at = 0
@@ -440,6 +442,8 @@ cdef _shingles(Texts texts, Unit unit, size_t size, seed, Texts stop_words=None,
         with nogil:
             if unit == WORDS:
                 text_shingler_of_words(&run.how, size, &key)
+            elif unit == SYMBOLS:
+                text_shingler_of_symbols(&run.how, size, &key)
             else:
                 text_shingler_of_characters(&run.how, size, &key)
             run.how.keep_case = not lowercase
@@ -481,6 +485,14 @@ def stop_word_shingles(Texts texts not None, Texts stop_words not None, size_t s
     A word near the end, with fewer than size - 1 words behind it, begins no shingle. seed is an int or a HashKey.
     """
     return _shingles(texts, WORDS, size, seed, stop_words)
+
+
+def symbol_shingles(Texts texts not None, size_t size, seed, bint lowercase=True):
+    """Return (offsets, tokens) of the texts' shingles of `size` symbols; seed is an int or a HashKey.
+
+    A symbol is a word, or another character than white space.
+    """
+    return _shingles(texts, SYMBOLS, size, seed, None, lowercase)
 
 
 def character_shingles(Texts texts not None, size_t size, seed, bint lowercase=True):

@@ -33,7 +33,16 @@ static uint64_t classify(const uint8_t *text, uint8_t *lower, uint64_t *other) {
     return bits_of(part);
 }
 
-const struct text_kernels text_neon = {text_tokens_scalar,       classify,          NULL,
-                                       text_decode_block_scalar, text_edges_scalar, text_hash_words_scalar,
-                                       text_word_windows_scalar, text_character_windows_scalar};
+static uint64_t white_space(const uint8_t *text) {
+    uint8x16_t white[4];
+    for (size_t i = 0; i < 4; i++) {
+        uint8x16_t x = vld1q_u8(text + 16 * i);
+        white[i] = vorrq_u8(in_range(x, '\t', '\r' - '\t'), vceqq_u8(x, vdupq_n_u8(' ')));
+    }
+    return bits_of(white);
+}
+
+const struct text_kernels text_neon = {
+    text_tokens_scalar, classify,               white_space,              NULL, text_decode_block_scalar,
+    text_edges_scalar,  text_hash_words_scalar, text_word_windows_scalar, text_character_windows_scalar};
 #endif

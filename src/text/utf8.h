@@ -7,7 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum character_class { SEPARATOR, LETTER, MARK, SOLO };
+/* The tables have the first four. SYMBOL is what separators other than white space, and marks that follow no word, are
+ * where symbols are shingled. */
+enum character_class { SEPARATOR, LETTER, MARK, SOLO, SYMBOL };
+
+/* Whether a code point has the property White_Space, which has not changed since Unicode 6.3. */
+static inline int is_white_space(uint32_t code) {
+    if (code < 0x80) return code == ' ' || (code >= 0x09 && code <= 0x0D);
+    if (code < 0x2000) return code == 0x85 || code == 0xA0 || code == 0x1680;
+    return code <= 0x200A || code == 0x2028 || code == 0x2029 || code == 0x202F || code == 0x205F || code == 0x3000;
+}
 
 /* Decode the character at text[0..left), left > 0. Returns its length in bytes, or 0 where it is not UTF-8:
  * a stray or missing continuation, an overlong form, a surrogate, or more than U+10FFFF. */

@@ -596,7 +596,7 @@ IMPOSSIBLE = [
     (
         {"unit": "line"},
         ValueError,
-        "unit must be 'word', 'char' or 'stopword', not 'line'",
+        "unit must be 'word', 'char', 'symbol' or 'stopword', not 'line'",
     ),
     ({"size": 0}, ValueError, "size must be in 1..256, not 0"),
     ({"num_perm": 65537}, ValueError, "num_perm must be in 1..65536, not 65537"),

@@ -306,7 +306,7 @@ def test_no_advice_for_stop_words():
         (
             lambda: shingle(["a"], "stopwords"),
             ValueError,
-            "unit must be 'word', 'char' or 'stopword', not 'stopwords'",
+            "unit must be 'word', 'char', 'symbol' or 'stopword', not 'stopwords'",
         ),
         (
             lambda: shingle(["a"], "word", stop_words="english"),

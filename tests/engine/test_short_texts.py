@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from lshfast import (
+    CodeTextsWarning,
     Recommendation,
     ShortTextsWarning,
     dedup,
@@ -131,6 +132,43 @@ def test_nothing_is_said_where_the_shingles_suit_or_nothing_is_better(
         warnings.simplefilter("error")
         assert dedup(texts, **options).summary.advice == ""
         pairs(texts, **options)
+
+
+def punctuated(words, symbols):
+    """Return texts of so many words and other symbols."""
+    line = " ".join([*map("word{}".format, range(words)), *"+" * symbols])
+    return [f"{line} {number}" for number in range(300)]
+
+
+def long_lines(texts):
+    return [" ".join([text] * 20) for text in texts]
+
+
+@pytest.mark.parametrize("made", [list, long_lines])
+@pytest.mark.parametrize("unit", ["word", "stopword"])
+def test_symbols_are_recommended_from_a_share_of_punctuation_on(made, unit):
+    """64 words and 36 other characters are above the share of CODE_SHARE, 66 and 34 below it."""
+    code = made(punctuated(64, 36))
+    for texts, threshold in ((code, 0.5), (code, 1)):
+        with pytest.warns(CodeTextsWarning, match="unit symbol$") as caught:
+            dedup(texts, unit=unit, threshold=threshold)
+        assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dedup(made(punctuated(66, 34)), unit=unit, threshold=0.5)
+        dedup(code, unit="symbol", threshold=0.5)
+        dedup(code[:99], unit=unit, threshold=0.5)
+        dedup(code, unit="char", threshold=0.5)
+
+
+def test_code_is_recognised_in_files_and_within_a_cap(tmp_path):
+    lines = [f"for (i = 0; i < {n}; i++) x[i] = {n};" for n in range(200)]
+    path = write_jsonl(tmp_path / "code.jsonl", [{"text": line} for line in lines])
+    for options in ((), ("--memory", "400M")):
+        said = run("dedup", path, "--dry-run", *options).stderr
+        assert said.count("Better for such texts: --unit symbol") == 1
+        kept = run("dedup", path, "--dry-run", "--unit", "symbol", *options).stderr
+        assert "Better for" not in kept
 
 
 @pytest.mark.parametrize("words", [4, 7, 10, 14, 20, 30, 45, 60])

@@ -18,7 +18,16 @@ from tests.reference import text as reference
 
 WORD64 = st.integers(0, 2**64 - 1)
 SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 17, 32, 256]
-KERNELS = {"word": text.word_shingles, "char": text.character_shingles}
+KERNELS = {
+    "word": text.word_shingles,
+    "char": text.character_shingles,
+    "symbol": text.symbol_shingles,
+}
+REFERENCES = {
+    "word": reference.word_shingles,
+    "char": reference.character_shingles,
+    "symbol": reference.symbol_shingles,
+}
 UNITS = pytest.mark.parametrize("unit", KERNELS)
 
 STRETCH = 4096  # bytes, or characters, that the kernels work on at a time
@@ -43,10 +52,7 @@ any_text = st.one_of(
 @cache
 def expected(unit, line, size, seed, lowercase=True):
     """Return the reference's shingles; the levels share one computation."""
-    shingles = (
-        reference.word_shingles if unit == "word" else reference.character_shingles
-    )
-    return shingles(line, size, seed, lowercase)
+    return REFERENCES[unit](line, size, seed, lowercase)
 
 
 def assert_equals_reference(unit, lines, size, seed=1, lowercase=True):
@@ -160,6 +166,48 @@ def test_words_across_a_boundary(level, letter, boundary):
     ends = [boundary + d for d in (-1, 0, 1, 2, 3, 7)]
     lines = [ending_at(end, word) for end in ends for word in words]
     assert_equals_reference("word", lines, 2)
+
+
+@pytest.mark.few_cases
+@pytest.mark.parametrize(
+    "pattern",
+    ["+", "a+", "+\u0301", "é—", "\u023a+", "𐐀+", "中+", "+ ", "\u3000+\u3000", "😀\ufe0f", "\0"],
+)  # fmt: skip
+def test_dense_symbols(level, pattern):
+    """As many symbols as there are bytes fill the buffers of a stretch; texts end in all states."""
+    long_text = pattern * (2 * STRETCH // len(pattern.encode()) + 70)
+    lines = [long_text[:n] for n in (*range(1, 5), *range(62, 68), len(long_text))]
+    assert_equals_reference("symbol", lines, 1)
+    assert_equals_reference("symbol", ["x" * 63 + long_text, long_text + "x"], 3)
+
+
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_every_white_space_and_each_other_character_between_words(level, lowercase):
+    """A symbol in 16-bit characters is one wherever it stands in a block."""
+    others = [chr(code) for code in range(0x3100) if not 0xD800 <= code < 0xE000]
+    known = [
+        character for character in others if unicodedata.category(character) != "Cn"
+    ]
+    lines = [
+        "".join(f"a{one}B{one}" for one in known[start : start + 50])
+        for start in range(0, len(known), 50)
+    ]
+    assert_equals_reference("symbol", lines, 1, lowercase=lowercase)
+
+
+def test_symbols_keep_what_words_leave_out():
+    def tokens(unit, line):
+        return rows_of(*KERNELS[unit](Texts([line]), 5, 1))[0]
+
+    for one, other in [
+        ("/p?id=1", "/p/id/1"),
+        ("a > b", "a < b"),
+        ("a = b", "a \u2260 b"),
+        ("x, y", "x; y"),
+    ]:
+        assert tokens("word", one) == tokens("word", other)
+        assert tokens("symbol", one) != tokens("symbol", other)
+    assert tokens("symbol", "A  >\u3000b\n") == tokens("symbol", "a>b")
 
 
 @pytest.mark.parametrize("n", range(1, 31))

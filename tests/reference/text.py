@@ -34,6 +34,13 @@ SOLO_NAMES = (
 )
 
 
+# The property White_Space (PropList.txt).
+WHITE_SPACE = frozenset(
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
+
+
 def name_of(code_point: int) -> str:
     """Return the Unicode name; CPython's `unicodedata` knows none for Tangut ideographs."""
     if 0x17000 <= code_point <= 0x187FF or 0x18D00 <= code_point <= 0x18D7F:
@@ -66,6 +73,15 @@ def lower(code_point: int) -> int:
 
 def words(text: str, lowercase: bool = True) -> list[str]:
     """Return the words of a text in order, lower-cased or as they are."""
+    return _words(text, lowercase, symbols=False)
+
+
+def symbols(text: str, lowercase: bool = True) -> list[str]:
+    """Return the words of a text and its other characters but white space, in order."""
+    return _words(text, lowercase, symbols=True)
+
+
+def _words(text: str, lowercase: bool, symbols: bool) -> list[str]:
     found: list[str] = []
     begun_by = ""  # the class that began the open word, "" where none is open
     for character in text:
@@ -73,6 +89,8 @@ def words(text: str, lowercase: bool = True) -> list[str]:
         kept = chr(lower(ord(character))) if lowercase else character
         if kind == "separator" or (kind == "mark" and not begun_by):
             begun_by = ""
+            if symbols and character not in WHITE_SPACE:
+                found.append(kept)
         elif kind == "mark" or (kind == "letter" and begun_by == "letter"):
             found[-1] += kept
         else:
@@ -86,6 +104,16 @@ def word_shingles(
 ) -> list[int]:
     """Return the tokens of a text's word shingles, in text order, with repetitions."""
     hashes = [polynomial(word.encode("utf-8"), seed) for word in words(text, lowercase)]
+    return _shingles(hashes, size, key_of(seed).words)
+
+
+def symbol_shingles(
+    text: str, size: int, seed: "int | Key", lowercase: bool = True
+) -> list[int]:
+    """Return the tokens of a text's shingles of symbols, in text order, with repetitions."""
+    hashes = [
+        polynomial(symbol.encode("utf-8"), seed) for symbol in symbols(text, lowercase)
+    ]
     return _shingles(hashes, size, key_of(seed).words)
 
 

@@ -428,18 +428,20 @@ static uint64_t *stops_of(struct text_stops *stops, const uint8_t *text, size_t 
 }
 
 static void check_text(const uint8_t *text, size_t length, int words, size_t size, uint64_t seed) {
-    size_t capacity = words ? text_most_words(length) : length, bad = SIZE_MAX;
+    const int symbols = words && seed % 3 == 0;
+    size_t capacity = words && !symbols ? text_most_words(length) : length, bad = SIZE_MAX;
     uint64_t *expected = numbers(capacity), *out = numbers(capacity);
     struct shingler *shingler = buffer(sizeof *shingler);
     struct text_walk *walk = buffer(text_walk_size());
     struct hash_key key = text_hash_key_of(seed);
     size_t (*shingle)(const struct text_kernels *, const struct shingler *, const uint8_t *, size_t, struct text_walk *,
                       size_t, uint64_t *, size_t *) = words ? text_word_shingles : text_character_shingles;
-    if (words) text_shingler_of_words(shingler, size, &key);
+    if (symbols) text_shingler_of_symbols(shingler, size, &key);
+    else if (words) text_shingler_of_words(shingler, size, &key);
     else text_shingler_of_characters(shingler, size, &key);
     shingler->keep_case = seed % 2;
     struct text_stops stops;
-    uint64_t *places = words && length % 3 == 0 ? stops_of(&stops, text, length, &key) : NULL;
+    uint64_t *places = words && !symbols && length % 3 == 0 ? stops_of(&stops, text, length, &key) : NULL;
     if (places) shingler->stops = &stops;
     text_walk_begin(walk);
     size_t made = shingle(&text_scalar, shingler, text, length, walk, SIZE_MAX, expected, &bad);

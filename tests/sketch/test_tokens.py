@@ -685,7 +685,7 @@ def test_impossible_texts(texts, error, message):
         (
             {"unit": "line"},
             ValueError,
-            "unit must be 'word', 'char' or 'stopword', not 'line'",
+            "unit must be 'word', 'char', 'symbol' or 'stopword', not 'line'",
         ),
         ({"size": 0}, ValueError, "size must be in 1..256, not 0"),
         ({"size": 257}, ValueError, "size must be in 1..256, not 257"),

@@ -1,4 +1,4 @@
-"""Shingles for short texts: `recommend`, and the warning about shingles that are too long.
+"""Shingles for short texts and for code: `recommend`, and warnings about shingles that do not fit.
 
 A change of one word in the middle of a text changes `size` of its m shingles of `size` words. The
 similarity is then (m - size) / (m + size). With 5 words per shingle, it is .8 or more only if the
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lshfast._common import decimal_codes
-from lshfast._common.types import Int64Array
+from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast._engine.account.crowds import CrowdWarning, Limited
 from lshfast._engine.account.display import SIMILARITY_NAMES
 from lshfast._engine.columns import Column, ShingledTexts
@@ -30,6 +30,21 @@ from lshfast.shingling import Shingles, Unit
 SAMPLE_ROWS = 1000
 LONG_BYTES = 1024
 BYTES_PER_WORD = 6
+
+# Of longer texts in the sample, so many of at most so many bytes are read for their symbols.
+LONG_TEXTS = 64
+MOST_BYTES = 1 << 16
+
+# Texts are like code or URLs if in most of them at least this share of the symbols are operators
+# and punctuation. Measured shares: prose .1 to .25, licences .27, sources of Python .46 and of C
+# .52, URLs .5.
+CODE_SHARE = 0.35
+
+CODE_ADVICE = (
+    f"in most texts at least {CODE_SHARE:.0%} of the words and other characters are operators and "
+    "punctuation, as in code and URLs. Words leave them out, so ?id=1 and /id/1 are the same. "
+    "Better for such texts: unit symbol"
+)
 
 # The number of characters, or words, that differ if one word is changed.
 CHANGED = {"word": 1, "char": 5}
@@ -48,8 +63,11 @@ CHOICES: tuple[tuple[Unit, int, float], ...] = (
 # one, because its user has chosen to find fewer texts with a changed word.
 HIGHEST = 0.8
 
-# There is no warning for fewer texts.
+# There is no warning for fewer texts, and none about code if fewer of them were read.
 FEWEST_TEXTS = 100
+FEWEST_SHARES = 32
+
+CODE_UNITS: tuple[Unit, Unit] = ("word", "symbol")
 
 
 class ShortTextsWarning(UserWarning):
@@ -73,6 +91,30 @@ class ShortTextsWarning(UserWarning):
     ...     )
     >>> caught[0].category.__name__
     'ShortTextsWarning'
+    """
+
+
+class CodeTextsWarning(UserWarning):
+    """Most texts have as many operators and punctuation as code or URLs, and words leave them out.
+
+    `dedup` and `pairs` warn with it if the unit of shingles is "word" or "stopword"; the unit
+    "symbol" keeps operators and punctuation.
+
+    See Also
+    --------
+    lshfast.shingle : Convert texts to sets of shingles; defines the units.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import lshfast
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = lshfast.dedup(
+    ...         [f"for (i = 0; i < {n}; i++) x[i] = 0;" for n in range(200)]
+    ...     )
+    >>> caught[0].category.__name__
+    'CodeTextsWarning'
     """
 
 
@@ -106,15 +148,26 @@ class Recommendation(NamedTuple):
 
 @dataclass(frozen=True)
 class Lengths:
-    """Sorted lengths of a sample of texts; texts without words are omitted."""
+    """Sorted lengths of a sample of texts; texts without words are omitted.
+
+    `symbol_shares` has the shares of operators and punctuation among the symbols of texts.
+    """
 
     words: Int64Array
     characters: Int64Array
+    symbol_shares: Float64Array
 
     def median(self, unit: Unit) -> int:
         """Return the median length in words or in characters."""
         lengths = self.words if unit == "word" else self.characters
         return int(lengths[(len(lengths) - 1) // 2])
+
+    @property
+    def are_like_code(self) -> bool:
+        """Whether most texts have as many operators and punctuation as code or URLs."""
+        shares = self.symbol_shares
+        n = len(shares)
+        return n >= FEWEST_SHARES and bool(shares[n // 2] >= CODE_SHARE)
 
 
 def sample_of(n: int) -> Int64Array:
@@ -126,7 +179,7 @@ def sample_of(n: int) -> Int64Array:
 
 def sample_for(n: int, plan: Plan) -> Int64Array:
     """Return the rows of n that a run measures: none if it gives no advice in any case."""
-    is_advised = n >= FEWEST_TEXTS and plan.threshold < 1 and plan.kind == "text"
+    is_advised = n >= FEWEST_TEXTS and plan.kind == "text"
     return sample_of(n if is_advised else 0)
 
 
@@ -134,23 +187,45 @@ def lengths_of(texts: Texts | StoredTexts) -> Lengths:
     """Measure a sample of texts."""
     rows = sample_of(len(texts))
     nbytes = texts.lengths[rows]
-    return lengths_of_sample(rows, nbytes, texts.take(rows[nbytes <= LONG_BYTES]))
+    return lengths_of_sample(rows, nbytes, texts.take(rows[are_read(nbytes)]))
+
+
+def are_read(nbytes: Int64Array) -> BoolArray:
+    """Return which texts of a sample are read, given their lengths: all short and some long ones.
+
+    Long ones only show whether texts are like code or URLs.
+    """
+    is_read = nbytes <= LONG_BYTES
+    long_places = np.flatnonzero(~is_read & (nbytes <= MOST_BYTES))
+    step = -(-len(long_places) // LONG_TEXTS)
+    is_read[long_places[:: max(1, step)]] = True
+    return np.asarray(is_read)
 
 
 def lengths_of_sample(rows: Int64Array, nbytes: Int64Array, texts: Texts) -> Lengths:
-    """Measure the texts of a sample, given their lengths; those up to LONG_BYTES are read."""
+    """Measure the texts of a sample, given their lengths and those texts that `are_read`."""
+    read_rows = rows[are_read(nbytes)]
+    try:
+        words, symbols = (
+            Shingles(unit, 1).tokens_of(texts, 0).counts for unit in CODE_UNITS
+        )
+    except TextError as error:
+        raise TextError(int(read_rows[error.row]), error.reason) from None
     counts: dict[Unit, Int64Array] = {
         "word": nbytes // BYTES_PER_WORD,
         "char": nbytes.copy(),
     }
     short = nbytes <= LONG_BYTES
-    for unit, numbers in counts.items():
-        try:
-            numbers[short] = Shingles(unit, 1).tokens_of(texts, 0).counts
-        except TextError as error:
-            raise TextError(int(rows[short][error.row]), error.reason) from None
+    is_short = texts.lengths <= LONG_BYTES
+    counts["word"][short] = words[is_short]
+    counts["char"][short] = (
+        Shingles("char", 1).tokens_of(texts.take(is_short), 0).counts
+    )
     wordy = counts["word"] > 0
-    return Lengths(np.sort(counts["word"][wordy]), np.sort(counts["char"][wordy]))
+    shares = 1 - words[symbols > 0] / symbols[symbols > 0]
+    return Lengths(
+        np.sort(counts["word"][wordy]), np.sort(counts["char"][wordy]), np.sort(shares)
+    )
 
 
 def similarity_after(changes: int, length: int, unit: Unit, size: int) -> float:
@@ -222,28 +297,25 @@ def recommendation(lengths: Lengths) -> Recommendation:
 
 
 def advice_for(column: Column, plan: Plan) -> str:
-    """Return advice if most texts are too short for the shingles of a run, or else ""."""
-    if (
-        len(column) < FEWEST_TEXTS
-        or plan.threshold == 1
-        or not isinstance(column, ShingledTexts)
-    ):
+    """Return advice if other shingles fit the texts of a run better, or else ""."""
+    if len(column) < FEWEST_TEXTS or not isinstance(column, ShingledTexts):
         return ""
     return advice_of(lengths_of(column.texts), plan)
 
 
 def advice_of(lengths: Lengths, plan: Plan) -> str:
     """Return the advice of `advice_for` for a sample of texts with these lengths."""
-    if (
-        plan.shingles.unit == "stopword"
-    ):  # the number of shingles does not follow from the length
+    unit = plan.shingles.unit
+    if unit in ("word", "stopword") and lengths.are_like_code:
+        return CODE_ADVICE
+    # The number of shingles after stop words does not follow from the length; and all shingles that
+    # are recommended for short texts leave out symbols, or cut them.
+    if unit in ("stopword", "symbol"):
         return ""
     target = min(plan.equal_jaccard, HIGHEST)
     if len(lengths.words) < FEWEST_TEXTS or plan.threshold == 1:
         return ""
-    reached = similarity_after(
-        1, lengths.median(plan.shingles.unit), plan.shingles.unit, plan.shingles.size
-    )
+    reached = similarity_after(1, lengths.median(unit), unit, plan.shingles.size)
     if reached >= target:
         return ""
     better = recommendation(lengths)
@@ -275,7 +347,8 @@ def warn_of(advice: str, limited: Limited | None = None) -> None:
     if advice == decimal_codes.ADVICE:
         decimal_codes.warn_of_decimal_codes(advice)
     elif advice:
-        warnings.warn(advice, ShortTextsWarning, stacklevel=3)
+        category = CodeTextsWarning if advice == CODE_ADVICE else ShortTextsWarning
+        warnings.warn(advice, category, stacklevel=3)
     if limited is not None and limited.rows:
         message = f"{limited.rows:,} {limited.note}"
         warnings.warn(message, CrowdWarning, stacklevel=3)

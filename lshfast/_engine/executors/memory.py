@@ -97,7 +97,7 @@ def dedup(
         without `kind`, they are an error.
     threshold : float, default 0.8
         Least similarity of a pair, in (0, 1].
-    unit : {"word", "char", "stopword"}, default "word"
+    unit : {"word", "char", "symbol", "stopword"}, default "word"
         Unit of the shingles (see `shingle`). For sets, leave the default.
     size : int, optional
         Words or characters per shingle, in 1..256; by default 5, and 3 for unit "stopword". For
@@ -173,6 +173,9 @@ def dedup(
         If there are at least 100 texts, and most are so short that a change of one word leaves a
         similarity below the threshold. The warning and `summary.advice` name better values (see
         `recommend`).
+    CodeTextsWarning
+        If most of at least 100 texts have as many operators and punctuation as code or URLs, and
+        `unit` is "word" or "stopword".
     DecimalCodesWarning
         If all codes are texts of decimal digits, which are read as hexadecimal.
 
@@ -317,7 +320,7 @@ def pairs(
 
     Warns
     -----
-    CrowdWarning, ShortTextsWarning, DecimalCodesWarning
+    CrowdWarning, ShortTextsWarning, CodeTextsWarning, DecimalCodesWarning
         As for `dedup`.
 
     See Also

@@ -238,7 +238,8 @@ OPTIONS: dict[str, Option] = {
         Option(
             "unit",
             "word",
-            "What shingles are made of.",
+            "What shingles are made of; symbol, for code and URLs: words and each other "
+            "character.",
             Unit,
             "plan",
             daily=True,
@@ -247,7 +248,7 @@ OPTIONS: dict[str, Option] = {
         Option(
             "size",
             None,
-            "Words or characters per shingle, 1 to 256; 5, or 3 for stopword.",
+            "Words, characters or symbols per shingle, 1 to 256; 5, or 3 for stopword.",
             int,
             "plan",
             daily=True,

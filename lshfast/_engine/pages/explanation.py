@@ -241,7 +241,7 @@ def shared_of(text: str, other: str, plan: Plan) -> SharedShingles:
     jaccard = len(common) / max(union, 1)
     probability = 1.0 if plan.exact else float(plan.bands.probability(jaccard))
     passages: list[str] = []
-    if plan.shingles.unit != "stopword":
+    if plan.shingles.unit in ("word", "char"):  # whose places can be found
         passages = _passages(texts, np.isin(rows[0], common), plan.shingles)
     return SharedShingles(
         len(first_set),

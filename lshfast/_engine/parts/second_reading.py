@@ -9,8 +9,8 @@ import numpy as np
 from lshfast._common.progress import Progress
 from lshfast._common.types import BoolArray, Int64Array
 from lshfast._engine.account.short_texts import (
-    LONG_BYTES,
     Lengths,
+    are_read,
     lengths_of_sample,
 )
 from lshfast._engine.inputs import texts_again
@@ -49,10 +49,10 @@ class SecondReading:
         self._corpus = corpus
         self._nbytes_of_all = nbytes
         self._sample = sample
-        self._short_rows = sample[nbytes[sample] <= LONG_BYTES]
-        self._short_texts: list[Texts] = []
+        self._measured_rows = sample[are_read(nbytes[sample])]
+        self._measured_texts: list[Texts] = []
         is_read = is_compared.copy()
-        is_read[self._short_rows] = True
+        is_read[self._measured_rows] = True
         self.rows: Int64Array = np.flatnonzero(is_read)
         self.nbytes: Int64Array = nbytes[self.rows]
 
@@ -63,9 +63,10 @@ class SecondReading:
         for rows, texts in texts_again(
             self._corpus, self.rows, self._nbytes_of_all, progress
         ):
-            short = texts.take(np.isin(rows, self._short_rows))
+            measured = texts.take(np.isin(rows, self._measured_rows))
             # Copies, which do not keep the memory of all texts.
-            self._short_texts.append(Texts([short[row] for row in range(len(short))]))
+            copies = [measured[row] for row in range(len(measured))]
+            self._measured_texts.append(Texts(copies))
             yield rows, texts
 
     def lengths(self) -> Lengths:
@@ -73,5 +74,5 @@ class SecondReading:
         return lengths_of_sample(
             self._sample,
             self._nbytes_of_all[self._sample],
-            Texts.concatenate(self._short_texts),
+            Texts.concatenate(self._measured_texts),
         )

@@ -141,7 +141,7 @@ def dedup_files(
 
     Warns
     -----
-    CrowdWarning, ShortTextsWarning, DecimalCodesWarning
+    CrowdWarning, ShortTextsWarning, CodeTextsWarning, DecimalCodesWarning
         As for `dedup`.
 
     See Also
