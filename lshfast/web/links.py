@@ -14,8 +14,8 @@ from urllib.parse import urldefrag, urljoin
 
 import numpy as np
 
+from lshfast._common.urls import split_url
 from lshfast.kernels.sets import components
-from lshfast.web.urls import split_url
 
 # The most characters of a base, which each link of a page may repeat.
 MOST_BASE = 8192

@@ -23,6 +23,7 @@ from lshfast._common.rows import int64_range
 from lshfast._common.run_key import draw_hash_key
 from lshfast._common.threads import thread_count
 from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast._common.urls import compared_parts
 from lshfast._common.visible import is_writable
 from lshfast._io.pages.page import check_page, write_page
 from lshfast.banding.bands import Bands, check_recall, check_threshold, least_slots
@@ -38,7 +39,7 @@ from lshfast.kernels.text import Texts, tokens_of_integers, tokens_of_texts
 from lshfast.sketch.minhash import EMPTY, MinHasher
 from lshfast.tokens import TokenSets
 from lshfast.web.page import PathsOf, page_of, paths_of_hosts
-from lshfast.web.urls import compared_parts, joined_tokens, path_bigrams
+from lshfast.web.urls import joined_tokens, path_bigrams
 
 # Slots of a signature, unless the recall at a low threshold needs more.
 NUM_PERM = 128

@@ -10,9 +10,9 @@ import numpy as np
 from lshfast._common.display import Figure, counted
 from lshfast._common.rows import int64_range
 from lshfast._common.types import Float64Array, Int64Array
+from lshfast._common.urls import compared_parts
 from lshfast._io.pages.page import render, short
 from lshfast._io.pages.svg import Bar, Bin, bars, histogram
-from lshfast.web.urls import compared_parts
 
 # What is shown: pairs of hosts in the table, kept hosts by their mirrors, pairs with their paths,
 # and of these the common paths, and those of one host alone. Of each host, at most PATHS_HELD
