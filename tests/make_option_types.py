@@ -34,7 +34,7 @@ WIDER = {
     "work": "FilePath | None",
     "against": "FilePath | None",
 }
-WIDER_IN_MEMORY = {"by": "Any"}
+WIDER_IN_MEMORY = {"by": "Any", "exact_key": "Any"}
 HEADER = '''"""The options that functions take as ``**options``, for type checkers and editors.
 
 Written by tests/make_option_types.py from the declaration: do not edit.

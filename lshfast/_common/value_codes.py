@@ -22,6 +22,16 @@ MISSING = -1
 OTHER = -2
 
 
+def is_missing_value(value: Any) -> bool:
+    """Return whether a value is null, NaN, NA of pandas, or an empty string."""
+    return (
+        value is None
+        or type(value).__name__ == "NAType"
+        or bool(value == "")
+        or bool(value != value)
+    )
+
+
 def text_of_value(value: Any) -> str | None:
     """Return a value as text of at most MOST_CHARACTERS; None if it is missing: null, NaN or empty.
 
@@ -30,13 +40,7 @@ def text_of_value(value: Any) -> str | None:
     >>> [text_of_value(value) for value in ("en", 5, True, "", None, float("nan"))]
     ['en', '5', 'true', None, None, None]
     """
-    # NA of pandas.
-    if (
-        value is None
-        or type(value).__name__ == "NAType"
-        or value == ""
-        or value != value
-    ):
+    if is_missing_value(value):
         return None
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -44,6 +44,21 @@ class Earlier:
     texts: Mapping[int, str] | None = None
     figures: EarlierFigures | None = None
 
+    def among(self, is_compared: BoolArray) -> Earlier:
+        """Return what is found of some rows, which a flag for each row of the run names."""
+        stays = is_compared[self.rows]
+        if stays.all():
+            return self
+        keys = [key for key, is_left in zip(self.keys, stays, strict=True) if is_left]
+        estimated = None if self.estimated is None else self.estimated[stays]
+        return replace(
+            self,
+            rows=self.rows[stays],
+            keys=keys,
+            similarity=self.similarity[stays],
+            estimated=estimated,
+        )
+
     def fill_in(self, groups: Groups) -> None:
         """Put the rows, each a group before, into groups of rows removed for the same entry."""
         first: dict[Any, int] = {}

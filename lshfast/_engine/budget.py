@@ -46,8 +46,10 @@ class MemoryCosts:
         it.
     value : int
         The value of a row in the column of `by`.
+    exact_key : int
+        The length and two hashes of the exact key of a row, while rows with equal ones are found.
     values : int
-        The different values of this column.
+        The different values of the column of `by`.
     pairs : int
         What a part takes more if all of its similar pairs are wanted: candidates of a batch and
         their similarities.
@@ -63,6 +65,7 @@ class MemoryCosts:
     id: int = 24
     earlier: int = 160
     value: int = 4
+    exact_key: int = 64
     values: int = MOST_VALUES * VALUE_BYTES + MOST_BYTES
     pairs: int = 192 << 20
     least: int = 32 << 20
@@ -90,6 +93,8 @@ class Budget:
         Whether rows are compared with the entries of an index.
     by : bool
         Whether rows have values in a column of `by`.
+    exact_key : bool
+        Whether rows have exact keys.
     costs : MemoryCosts
         By default `COSTS`.
     """
@@ -101,6 +106,7 @@ class Budget:
     parquet: bool = False
     against: bool = False
     by: bool = False
+    exact_key: bool = False
     costs: MemoryCosts = field(default_factory=lambda: COSTS)
 
     @property
@@ -177,6 +183,7 @@ class Budget:
             + costs.id * self.ids
             + costs.earlier * self.against
             + costs.value * self.by
+            + costs.exact_key * self.exact_key
         ) * rows
         of_process = (
             costs.process + costs.parquet * self.parquet + costs.pairs * self.pairs

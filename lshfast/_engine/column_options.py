@@ -1,4 +1,4 @@
-"""Options of a run over a frame that name columns of it: `by` and ``keep="max:COLUMN"``."""
+"""Options of a run over a frame that name its columns: `by`, `exact_key`, ``keep="max:COLUMN"``."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from lshfast._common.arrow_columns import objects_of
+from lshfast._common.exact_keys import OF_URLS, bytes_of_key, column_of_keys
 from lshfast._common.types import Int64Array
 from lshfast._engine.inputs import policy_of, ranks_of
 from lshfast._items.kind import is_missing
 
 
 def with_columns(frame: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options whose `by` and `keep` are values of rows in place of names of columns.
+    """Return options with values of rows in place of the names of columns.
 
     Raises
     ------
@@ -25,6 +26,11 @@ def with_columns(frame: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     by = changed.get("by")
     if isinstance(by, str):
         changed["by"] = frame[by]
+    exact_key = changed.get("exact_key")
+    if isinstance(exact_key, str):
+        keys = objects_of(frame[column_of_keys(exact_key)], exact_key)
+        are_urls = exact_key.startswith(OF_URLS)
+        changed["exact_key"] = [bytes_of_key(key, are_urls) for key in keys]
     keep = changed.get("keep")
     if isinstance(keep, str):
         _, column = policy_of(keep)

@@ -91,6 +91,7 @@ class Inputs:
     max_columns: int = MAX_COLUMNS
     zstd_window: int | str | None = None
     by: str | None = None
+    exact_key: str | None = None
     kind: Kind | None = None
     group_by: str | None = None
     item: str | None = None

@@ -205,8 +205,8 @@ def run_paragraphs(
             f"keep must be first, last, longest or shortest for {unit}s, not {keep!r}"
         )
     check_written_back("split", inputs.column)
-    if inputs.by is not None or outputs.max_removed is not None:
-        raise ValueError(f"by and max_removed are for rows, not {unit}s")
+    if (inputs.by, inputs.exact_key, outputs.max_removed) != (None, None, None):
+        raise ValueError(f"by, exact_key and max_removed are for rows, not {unit}s")
     has_index = indexes is not None and (indexes.compares or bool(indexes.save))
     if outputs.pairs or outputs.annotate or outputs.page or has_index:
         raise ValueError(

@@ -25,6 +25,12 @@ from lshfast._engine.account.findings import Findings, ReadRows, named_pairs
 from lshfast._engine.account.report import DedupResult
 from lshfast._engine.against import NOTHING_EARLIER, Earlier
 from lshfast._engine.clock import Clock
+from lshfast._engine.key_copies import (
+    KeyCopies,
+    PreferenceOf,
+    find_key_copies,
+    preference_of_values,
+)
 from lshfast._engine.kinds.kind import ItemsInMemory, Request
 from lshfast._engine.pairs.listed import (
     PairArray,
@@ -103,13 +109,21 @@ def run_points(
         rows = PointRows.of(batches, request.format_of, request.folder)
     clock.add("read", 0, rows.words.nbytes)
     keep = request.keep() if callable(request.keep) else request.keep
+    key_copies: KeyCopies | None = None
+    is_compared = np.ones(len(rows), np.bool_)
+    if request.exact_keys is not None:
+        with clock.stage("match", 0):
+            preference = _preference_of_all(keep, rows)
+            key_copies = find_key_copies(request.exact_keys(), preference)
+            is_compared[np.isin(rows.numbers, key_copies.rows)] = False
     earlier: Earlier | None = None
     if request.against is not None:
         with clock.stage("earlier"):
             earlier = NOTHING_EARLIER
             if len(rows):
-                earlier = request.against.earlier(rows, plan)
-    run = _Run(rows, plan, clock, request, earlier)
+                earlier = request.against.earlier(rows, plan).among(is_compared)
+            is_compared[earlier.rows] = False
+    run = _Run(rows, plan, clock, request, is_compared)
     similar_pairs: PairArray | None = None
     if request.similar is not None:
         similar_pairs = renumbered(run.every_pair(), rows.numbers)
@@ -119,14 +133,17 @@ def run_points(
         similar_pairs = renumbered(pairs, rows.numbers)
     if earlier is not None:
         earlier = replace(earlier, rows=rows.numbers[earlier.rows])
+    value_of_copies = float(not is_distance(plan.measure))
     findings = Findings.of(
-        rows.groups_of_all(groups, float(not is_distance(plan.measure))),
+        rows.groups_of_all(groups, value_of_copies),
         named_pairs(similar_pairs, plan.measure),
         rows.copies_of_all(run.copies),
         earlier,
+        key_copies,
         pairs_found=len(similar_pairs),
         candidates=run.compared,
         empty=rows.n - len(rows),
+        value_of_copies=value_of_copies,
     )
     if plan.max_candidates is not None:
         findings = replace(
@@ -153,6 +170,24 @@ def _preference(
     values = np.empty(rows.n, np.int64)
     values[preferred(rows.n, keep)] = np.arange(rows.n, 0, -1, dtype=np.int64)
     return values[rows.numbers]
+
+
+def _preference_of_all(
+    keep: str | npt.ArrayLike | None, rows: PointRows
+) -> PreferenceOf:
+    """Return the preference of all rows; a row without a point has no length."""
+    if keep is None or (isinstance(keep, str) and keep == "first"):
+        return lambda members: None
+    if not isinstance(keep, str):
+        return preference_of_values(rows.n, keep)
+    if keep == "last":
+        return lambda members: members
+    of_points = _preference(keep, rows)
+    if of_points is None:
+        return lambda members: None
+    values = np.full(rows.n, -1 if keep == "longest" else len(rows), np.int64)
+    values[rows.numbers] = of_points
+    return lambda members: values[members]
 
 
 def pairs_of_points(
@@ -332,7 +367,7 @@ class _Run:
         plan: PointPlan,
         clock: Clock,
         request: Request,
-        earlier: Earlier | None = None,
+        is_compared: BoolArray | None = None,
     ) -> None:
         self._rows = rows
         self.plan = plan
@@ -342,13 +377,13 @@ class _Run:
         self.left_out = 0
         self.limited = np.zeros(len(rows), np.bool_)
         with clock.stage("match", rows.words.nbytes):
-            if earlier is not None:
-                # Copies of such a row are removed for the same entry.
-                rows.marks[earlier.rows, 0] = 0
+            if is_compared is not None:
+                # A row that is removed already is a copy of none.
+                rows.marks[~is_compared, 0] = 0
             self.copies = equal_rows(rows.marks)
             different = self.copies == np.arange(len(rows), dtype=np.int64)
-            if earlier is not None:
-                different[earlier.rows] = False
+            if is_compared is not None:
+                different &= is_compared
             self._different = np.flatnonzero(different)
             self._memory = request.memory
             self._check_memory()

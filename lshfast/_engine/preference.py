@@ -11,6 +11,7 @@ import numpy.typing as npt
 from lshfast._common.choices import ItemMeasure, PairMeasure
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast._engine.columns import Column
+from lshfast._engine.key_copies import PreferenceOf, preference_of_values
 from lshfast._engine.plan import Keep, KeepValues
 from lshfast.join.groups import preferred
 
@@ -36,6 +37,15 @@ def preference_of(keep: Keep | KeepValues, column: Column) -> npt.ArrayLike | No
     return preference_by_length(
         lengths, lambda tied: column.take(tied).hashes(TIE_SEED)
     )
+
+
+def preference_of_rows(keep: Keep | KeepValues | None, column: Column) -> PreferenceOf:
+    """Return the preference of some of the rows of a column under a `keep` policy."""
+    if keep is None:
+        return lambda rows: None
+    if isinstance(keep, str):
+        return lambda rows: preference_of(keep, column.take(rows))
+    return preference_of_values(len(column), keep)
 
 
 def preference_by_length(

@@ -26,12 +26,13 @@ from lshfast._engine.clock import Clock
 from lshfast._engine.columns import Column
 from lshfast._engine.common_shingles import ignoring_common
 from lshfast._engine.earlier_texts import EarlierRowsOf, find_earlier_texts
+from lshfast._engine.key_copies import KeyCopies, find_key_copies
 from lshfast._engine.kinds.kind import Request
 from lshfast._engine.pairs.exact import ExactPairs, collection_of
 from lshfast._engine.pairs.listed import PairArray
 from lshfast._engine.pairs.similar import SimilarPairs
 from lshfast._engine.plan import Plan
-from lshfast._engine.preference import preference_of
+from lshfast._engine.preference import preference_of, preference_of_rows
 from lshfast._engine.sketching import (
     LEAST_ROW_BYTES,
     RowStore,
@@ -103,10 +104,18 @@ def run_part(
         clock,
         progress,
         indexed=request.indexed or request.against is not None,
-        grouped=request.similar is None and store is None,
+        grouped=request.similar is None
+        and request.exact_keys is None
+        and store is None,
         store=store,
     )
     keep = request.keep() if callable(request.keep) else request.keep
+    key_copies = None
+    if request.exact_keys is not None:
+        with clock.stage("match", 0):
+            preference = preference_of_rows(keep, sketches.rows.column)
+            key_copies = find_key_copies(request.exact_keys(), preference)
+            sketches.set_aside(key_copies.rows)
     earlier = None
     if request.against is not None:
         earlier = remove_earlier(sketches, plan, clock, request.against, progress)
@@ -120,6 +129,7 @@ def run_part(
         clock,
         preference=None if keep is None else preference_of(keep, sketches.rows.column),
         earlier=earlier,
+        key_copies=key_copies,
         similar_pairs=similar_pairs,
         progress=progress,
     )
@@ -139,6 +149,7 @@ def remove_earlier(
             earlier = find_earlier_texts(sketches, plan, against, progress)
         else:
             earlier = find_earlier(against, sketches.signatures, plan)
+        earlier = earlier.among(~sketches.aside)
         sketches.set_aside(earlier.rows)
     return earlier
 
@@ -150,6 +161,7 @@ def find_duplicates(
     *,
     preference: npt.ArrayLike | None = None,
     earlier: Earlier | None = None,
+    key_copies: KeyCopies | None = None,
     similar_pairs: SimilarPairs | None = None,
     progress: Progress | None = None,
 ) -> Findings:
@@ -166,6 +178,8 @@ def find_duplicates(
         size.
     earlier : Earlier, optional
         Rows that were removed for an entry of an index, see `remove_earlier`.
+    key_copies : KeyCopies, optional
+        Rows that were removed by their exact keys.
     similar_pairs : SimilarPairs, optional
         All similar pairs of this run, after its batches were used. If one batch held all of them,
         they are not searched again.
@@ -188,6 +202,7 @@ def find_duplicates(
         pairs,
         sketches.copies,
         earlier,
+        key_copies,
         pairs_found=pairs_found,
         candidates=candidates,
         empty=int(sketches.empty.sum()),
@@ -316,8 +331,7 @@ class _GroupSearch:
         if pairs is not None:
             self.compared = join.candidates
             return pairs
-        is_first = sketches.copies == np.arange(n, dtype=np.int64)
-        different = np.flatnonzero(is_first & ~sketches.empty)
+        different = sketches.compared_rows
         keys = np.full((n, 1), EMPTY, np.uint64)
         keys[different] = 0
         signatures = np.zeros((n, 1), np.uint64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -25,7 +25,7 @@ from lshfast._engine.columns import (
 )
 from lshfast._engine.plan import Plan
 from lshfast.join.banded import number_buckets
-from lshfast.join.copies import copy_marks, equal_rows
+from lshfast.join.copies import copy_marks, equal_rows, without_rows
 from lshfast.join.short_rows import LEAST_SHARE, SAMPLE_ROWS, are_crowd, are_short
 from lshfast.kernels import text
 from lshfast.shingling import PIECE_BYTES
@@ -153,9 +153,21 @@ class SketchedRows:
     copies: Int64Array
     empty: BoolArray
     tokens: TokenSets | None = None
+    # Rows that are excluded from comparisons; none at first.
+    aside: BoolArray = field(default_factory=lambda: np.zeros(0, np.bool_))
+
+    def __post_init__(self) -> None:
+        if not len(self.aside):
+            self.aside = np.zeros(len(self), np.bool_)
 
     def __len__(self) -> int:
         return len(self.signatures)
+
+    @property
+    def compared_rows(self) -> Int64Array:
+        """The rows that are compared: first copies that have content and are not set aside."""
+        is_first = self.copies == np.arange(len(self), dtype=np.int64)
+        return np.flatnonzero(is_first & ~self.empty & ~self.aside)
 
     def meeting(self, threads: int) -> Int64Array:
         """Return the first copies that share a bucket with another one."""
@@ -181,9 +193,10 @@ class SketchedRows:
         return np.asarray(sizes[self.copies])
 
     def set_aside(self, rows: Int64Array) -> None:
-        """Exclude rows from all later comparisons; `rows` must include all copies of each row."""
+        """Exclude rows from all later comparisons."""
         self.keys[rows] = EMPTY
-        self.copies[rows] = rows
+        self.copies = without_rows(self.copies, rows)
+        self.aside[rows] = True
 
     def take_tokens(self) -> TokenSets | None:
         """Return and drop the token sets of all rows; None if they are not in memory."""

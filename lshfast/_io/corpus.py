@@ -19,8 +19,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from lshfast._common.arrow_columns import python_values
+from lshfast._common.exact_keys import ExactKeys
 from lshfast._common.extras import optional
-from lshfast._common.types import AnyArray
+from lshfast._common.types import AnyArray, UInt64Array
 from lshfast._common.value_codes import ValueCodes
 from lshfast._io import jsonl, parquet
 from lshfast._io.advice import advising
@@ -151,6 +152,9 @@ def open_corpus(
     by : str, optional
         Column whose values are recorded as `Corpus.by`. No row is bad because of its value; a row
         of JSONL may lack it.
+    exact_key : str, optional
+        Column whose values are recorded as `Corpus.exact_keys`, as hashes; ``url:COLUMN`` for URLs.
+        As for `by`, no row is bad because of its value.
     kind : {"text", "set", "weighted", "vector", "code"}
         What the column holds. The values of other kinds than texts are not checked.
     convert : callable, optional
@@ -358,6 +362,12 @@ class Corpus:
     def by(self) -> ValueCodes | None:
         """Return the values of the rows in the column of `by`; None without one."""
         return self._keys.by
+
+    @property
+    def exact_keys(self) -> UInt64Array | None:
+        """Return the hashes of the exact keys of the rows (see `ExactKeys`); None without any."""
+        keys = self._keys.exact_keys
+        return None if keys is None else keys.prints
 
     def place(self, row: int) -> tuple[str, int | None]:
         """Return a row's file and its line or Parquet row, from 1 (None for a file of one text)."""
@@ -609,7 +619,7 @@ class Corpus:
         What `hold_in_files` has put into files is not part of it; `files_of_state` names these
         files.
         """
-        arrays = {
+        arrays: dict[str, Any] = {
             "lines": np.array(self._lines, np.int64),
             "starts": np.array(self._first, np.int64),
         }
@@ -629,6 +639,8 @@ class Corpus:
         if self.by is not None:
             arrays["by"] = self.by.codes.astype(np.int64)
             values["by"] = self.by.names
+        if self._keys.exact_keys is not None:
+            arrays["exact_keys"] = self._keys.exact_keys.prints.reshape(-1)
         if isinstance(self.rejected, RejectFile):
             self.rejected.flush()
             values["rejected"] = len(self.rejected)
@@ -689,7 +701,10 @@ class Corpus:
             by = None
         else:
             by = ValueCodes.restored(name, values["by"], arrays["by"])
-        self._keys.restore(column("ids", IDS), column("orders", ORDERS), by)
+        exact_keys = None
+        if "exact_keys" in arrays:
+            exact_keys = ExactKeys.restored(arrays["exact_keys"])
+        self._keys.restore(column("ids", IDS), column("orders", ORDERS), by, exact_keys)
         self.complete = True
 
     def _file(self, row: int) -> File:
@@ -733,7 +748,11 @@ class Corpus:
                 reason = row_types.take(data) if reason is None else reason
             if reason is None and keyed:
                 reason = self._keys.take(
-                    block.ids[i], block.orders[i], untyped, block.values[i]
+                    block.ids[i],
+                    block.orders[i],
+                    untyped,
+                    block.values[i],
+                    block.exact_keys[i],
                 )
                 if reason is not None and row_types is not None:
                     row_types.undo()

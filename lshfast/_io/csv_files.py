@@ -60,9 +60,9 @@ def blocks(file: File) -> Generator[Block, None, None]:
         return
     bad_fields = [""] * len(header)
     text_of = text_getter(file, header)
-    keys = (layout.id_column, layout.order_column, layout.by)
-    identity, order, by = (
-        None if name is None else column_index(file, header, name) for name in keys
+    identity, order, by, key = (
+        None if name is None else column_index(file, header, name)
+        for name in layout.of_blocks
     )
     convert = converter(header, file.types)
     texts: list[str] = []
@@ -77,8 +77,10 @@ def blocks(file: File) -> Generator[Block, None, None]:
             last_position = next_position
         position = at
         value = None
+        exact_key = None
         if reason is None:
             value = None if by is None else fields[by]  # as it is written
+            exact_key = None if key is None else fields[key]
             reason = None if convert is None else _cell_fault(convert, fields)
         if reason is not None:
             block.bad[len(texts)] = reason
@@ -89,6 +91,7 @@ def blocks(file: File) -> Generator[Block, None, None]:
             block.ids.append(None if identity is None else fields[identity])
             block.orders.append(None if order is None else fields[order])
             block.values.append(value)
+            block.exact_keys.append(exact_key)
     yield _finished(block, position)
 
 

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias, get_args
 
@@ -24,6 +24,7 @@ from lshfast._common.column_paths import (
     shown_columns,
 )
 from lshfast._common.errors import DataError as DataError
+from lshfast._common.exact_keys import column_of_keys
 from lshfast._common.nearest import nearest_file, no_column
 from lshfast._common.types import Int64Array, PathLike
 from lshfast._io.cells import CellType
@@ -127,6 +128,7 @@ class Layout:
     added: tuple[str, ...] = ()
     remedy: str = "max_row_bytes (--max-row-bytes) raises this limit"
     by: str | None = None
+    exact_key: str | None = None
     kind: Kind = "text"
     weights: bool = False
     zstd_window: int | str | None = None
@@ -147,6 +149,10 @@ class Layout:
                 raise ValueError(
                     f"{name} must be one of {', '.join(get_args(Format))}, not {value!r}"
                 )
+        if self.key_column == "":
+            raise ValueError(
+                f"exact_key must name a column, COLUMN or url:COLUMN, not {self.exact_key!r}"
+            )
         object.__setattr__(self, "column", checked_columns(self.column))
         object.__setattr__(self, "zstd_window", checked_window(self.zstd_window))
         object.__setattr__(self, "added", tuple(self.added))
@@ -185,8 +191,24 @@ class Layout:
 
     @cached_property
     def recorded(self) -> list[str]:
-        """Return the columns whose values are recorded: `keys`, and the column of `by`."""
-        return self.keys if self.by is None else [*self.keys, self.by]
+        """Return the columns whose values are recorded: `keys`, `by`, and that of exact keys."""
+        others = (self.by, self.key_column)
+        return [*self.keys, *(name for name in others if name is not None)]
+
+    @property
+    def key_column(self) -> str | None:
+        """Return the column of exact keys, None without one."""
+        return None if self.exact_key is None else column_of_keys(self.exact_key)
+
+    @property
+    def of_blocks(self) -> tuple[str | None, ...]:
+        """Return the columns of ids, order values, values of `by` and exact keys of a `Block`."""
+        return self.id_column, self.order_column, self.by, self.key_column
+
+    @property
+    def of_texts(self) -> Layout:
+        """Return this layout without columns whose values are recorded."""
+        return replace(self, id_column=None, order_column=None, by=None, exact_key=None)
 
     @property
     def judged(self) -> bool:
@@ -302,12 +324,13 @@ class Block:
     size: int = 0  # approximate bytes of text
     position: int = 0  # bytes of the file on disk read so far
     bad: dict[int, str] = field(default_factory=dict)  # index in the block: reason
-    # Empty, like the next two, if no column is recorded.
+    # Empty, like the next three, if no column is recorded.
     ids: list[Any] = field(default_factory=list)
     orders: list[Any] = field(default_factory=list)
     values: list[Any] = field(
         default_factory=list
     )  # in the column of `by`; None for a missing one
+    exact_keys: list[Any] = field(default_factory=list)
     spans: tuple[Rows, Rows] | None = (
         None  # where each line begins and ends; None if it cannot be read there
     )

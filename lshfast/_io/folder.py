@@ -24,7 +24,7 @@ def record(file: File, text: str) -> dict[str, str]:
 
 def blocks(file: File) -> Generator[Block, None, None]:
     """Read a text: pass one."""
-    block = Block([""], [1], 0, file.size, {}, [file.name], [None], [None])
+    block = Block([""], [1], 0, file.size, {}, [file.name], [None], [None], [None])
     try:
         data = read_whole(file)
         if data is None:

@@ -11,7 +11,7 @@ import io
 import json
 import re
 from collections.abc import Generator, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, cast
 
@@ -203,9 +203,8 @@ def _scan(
         block.spans = scanned.starts + source.base, scanned.stops + source.base
     if keys:
         none = [None] * len(lines)
-        columns = (layout.id_column, layout.order_column, layout.by)
-        block.ids, block.orders, block.values = (
-            keys.get(name or "", none) for name in columns
+        block.ids, block.orders, block.values, block.exact_keys = (
+            keys.get(name or "", none) for name in layout.of_blocks
         )
     return scanned.count
 
@@ -315,6 +314,7 @@ def _parse(
             block.ids.append(member_or_none(record, layout.id_column))
             block.orders.append(member_or_none(record, layout.order_column))
             block.values.append(member_or_none(record, layout.by))
+            block.exact_keys.append(member_or_none(record, layout.key_column))
     block.texts = texts
     block.lines = lines
     block.raw = raw
@@ -469,7 +469,7 @@ def texts_of(file: File, numbers: Rows) -> Iterator[tuple[Any, int]]:
 
     Values of other kinds than texts are yielded as they are, in lists.
     """
-    names = _scannable(replace(file.layout, id_column=None, order_column=None, by=None))
+    names = _scannable(file.layout.of_texts)
     for buffer, starts, stops, position in _lines_again(file, numbers):
         if (starts >= stops).any():
             raise file.changed()

@@ -1,4 +1,4 @@
-"""Ids, order values and the values of `by`, which are stored with the positions of the rows."""
+"""Ids, order values, values of `by` and exact keys, stored with the positions of the rows."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from lshfast._common.checks import weight_fault
+from lshfast._common.exact_keys import OF_URLS, ExactKeys
 from lshfast._common.value_codes import ValueCodes
 from lshfast._common.visible import is_writable, shortened
 from lshfast._io.files import Layout, is_id, is_int64, kind_of
@@ -31,10 +32,10 @@ Orders: TypeAlias = "list[str] | array[int] | array[float] | StringFile"
 
 
 class RowKeys:
-    """The ids, order values and values of `by` of the rows read so far.
+    """The ids, order values, values of `by` and exact keys of the rows read so far.
 
-    `by` is None without a column for it. `place` returns the position of one of these rows. With a
-    folder, strings are in files of it, and the rows of ids are found by hashes.
+    `by` and `exact_keys` are None without a column for them. `place` returns the position of one of
+    these rows. With a folder, strings are in files of it, and the rows of ids are found by hashes.
     """
 
     def __init__(
@@ -46,6 +47,10 @@ class RowKeys:
         self.ids: Ids = [] if folder is None else array("q")
         self.orders: Orders = array("q")
         self.by = None if layout.by is None else ValueCodes(layout.by)
+        self.exact_keys: ExactKeys | None = None
+        if layout.exact_key is not None:
+            are_urls = layout.exact_key.startswith(OF_URLS)
+            self.exact_keys = ExactKeys(are_urls=are_urls)
         self._layout = layout
         self._place = place
         self._folder = folder
@@ -66,11 +71,18 @@ class RowKeys:
         if self.by is not None:
             self.by.close()
 
-    def restore(self, ids: Ids, orders: Orders, by: ValueCodes | None = None) -> None:
-        """Take over the ids, order values and values of `by` of all rows."""
+    def restore(
+        self,
+        ids: Ids,
+        orders: Orders,
+        by: ValueCodes | None = None,
+        exact_keys: ExactKeys | None = None,
+    ) -> None:
+        """Take over the ids, order values, values of `by` and exact keys of all rows."""
         self.ids = ids
         self.orders = orders
         self.by = by
+        self.exact_keys = exact_keys
         is_integer = isinstance(ids, list) and bool(ids) and type(ids[0]) is int
         self.has_unsigned_id = (
             ids.typecode == UNSIGNED
@@ -107,9 +119,14 @@ class RowKeys:
         )
 
     def take(
-        self, identity: Any, order: Any, untyped: bool, value: Any = None
+        self,
+        identity: Any,
+        order: Any,
+        untyped: bool,
+        value: Any = None,
+        exact_key: Any = None,
     ) -> str | None:
-        """Record the id, order value and value of `by` of a row, or return why it is rejected."""
+        """Record what is stored of a row, or return why it is rejected."""
         if self._layout.id_column is not None:
             if type(identity) is float:
                 identity = id_of(identity)
@@ -131,6 +148,8 @@ class RowKeys:
             self.ids.append(identity)
         if self.by is not None:
             self.by.add(value)
+        if self.exact_keys is not None:
+            self.exact_keys.add(exact_key)
         return None
 
     def _refused(self, identity: Any) -> str | None:

@@ -104,10 +104,13 @@ def _file(entry: _Found, layout: Layout) -> File:
             None,
             f"a file of one text has no order column {layout.order_column!r}",
         )
-    if format_and_codec[0] == "text" and layout.by is not None:
-        raise DataError(
-            entry.name, None, f"a file of one text has no column {layout.by!r} (by)"
-        )
+    for name, option in ((layout.by, "by"), (layout.key_column, "exact_key")):
+        if format_and_codec[0] == "text" and name is not None:
+            raise DataError(
+                entry.name,
+                None,
+                f"a file of one text has no column {name!r} ({option})",
+            )
     with _naming(entry.name):
         size, version = entry.source.state()
     return File(

@@ -51,6 +51,7 @@ def blocks(file: File) -> Generator[Block, None, None]:
             block.ids = _key_values(block, batch, layout.id_column)
             block.orders = _key_values(block, batch, layout.order_column)
             block.values = _by_values(batch, layout.by)
+            block.exact_keys = _exact_keys(batch, layout.key_column)
         for name in carried:
             block.bad = dict(undecodable_values(batch.column(name), name)) | block.bad
         yield block
@@ -518,6 +519,16 @@ def _key_values(block: Block, batch: Any, name: str | None) -> list[Any]:
     values, undecodable = python_values(iso_times(column))
     block.bad = undecodable | block.bad
     return values
+
+
+def _exact_keys(batch: Any, name: str | None) -> list[Any]:
+    """Return the column of exact keys as Python values; strings are bytes."""
+    if name is not None:
+        column = column_of(batch, name)
+        if _holds_text(column.type):
+            binary = optional("pyarrow").large_binary()
+            return list(_as_strings(column).cast(binary).to_pylist())
+    return _by_values(batch, name)
 
 
 def _by_values(batch: Any, name: str | None) -> list[Any]:

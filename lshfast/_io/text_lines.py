@@ -43,9 +43,7 @@ def blocks(file: File) -> Generator[Block, None, int]:
     layout = file.layout
     for name in layout.recorded:
         column_index(file, columns(file), name)
-    is_column = [
-        name is not None for name in (layout.id_column, layout.order_column, layout.by)
-    ]
+    is_column = [name is not None for name in layout.of_blocks]
     line = 0
     for first, texts, bad, position in _parts(file):
         line = first - 1 + len(texts)
@@ -53,7 +51,7 @@ def blocks(file: File) -> Generator[Block, None, int]:
         block = Block(texts, range(first, first + len(texts)), size, position, bad)
         if layout.recorded:
             none = [None] * len(texts)
-            block.ids, block.orders, block.values = (
+            block.ids, block.orders, block.values, block.exact_keys = (
                 _strings(texts) if is_text else none for is_text in is_column
             )
         yield block

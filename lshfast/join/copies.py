@@ -122,6 +122,19 @@ def confirm_copies(
     return confirmed
 
 
+def without_rows(copies: Int64Array, rows: Int64Array) -> Int64Array:
+    """Return the first copies if some rows are copies of none, and no row is a copy of them."""
+    remaining = np.ones(len(copies), np.bool_)
+    remaining[rows] = False
+    kept_rows = np.flatnonzero(remaining)
+    labels = copies[kept_rows]
+    first = np.empty_like(copies)
+    first[labels[::-1]] = kept_rows[::-1]  # the smallest is written last and stays
+    changed = int64_range(len(copies))
+    changed[kept_rows] = first[labels]
+    return changed
+
+
 def check_copies(n: int, copies: Int64Array) -> Int64Array:
     """Return `copies` as int64; raise an error unless it has one row number per row."""
     copies = np.asarray(copies)

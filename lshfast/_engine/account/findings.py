@@ -17,6 +17,7 @@ from lshfast._engine.account.earlier import EarlierFigures
 from lshfast._engine.account.report import DedupResult, Summary
 from lshfast._engine.against import Earlier
 from lshfast._engine.clock import Clock, Stage
+from lshfast._engine.key_copies import KeyCopies
 from lshfast._engine.plan import Plan, Verify
 from lshfast._items.measures import PointPlan, is_distance
 from lshfast.join.groups import Groups
@@ -67,6 +68,8 @@ class Findings:
         Sizes of the groups of rows that were not removed for an earlier entry, by the smallest row.
     earlier : Earlier or None
         None if the run used no index.
+    key_copies : KeyCopies or None
+        The rows that were removed by their exact keys; None if rows have no such keys.
     limited, left_out : int or None
         As in `Summary`.
     """
@@ -79,6 +82,7 @@ class Findings:
     empty: int
     group_sizes: Int64Array
     earlier: Earlier | None = None
+    key_copies: KeyCopies | None = None
     limited: int | None = None
     left_out: int | None = None
 
@@ -89,19 +93,23 @@ class Findings:
         pairs: npt.NDArray[np.void],
         copies: Int64Array,
         earlier: Earlier | None,
+        key_copies: KeyCopies | None = None,
         *,
         pairs_found: int,
         candidates: int,
         empty: int,
+        value_of_copies: float = 1.0,
     ) -> Findings:
-        """Return the findings; rows that were removed for an entry of an index join the groups."""
+        """Return the findings.
+
+        Rows that were removed for an entry of an index, or by their exact keys, join the groups.
+        """
         rows = np.arange(len(copies), dtype=np.int64)
-        is_single = np.ones(len(copies), np.bool_)
-        if earlier is not None:
-            is_single[earlier.rows] = False
-        sizes = np.bincount(groups.labels[is_single], minlength=1)
         if earlier is not None:
             earlier.fill_in(groups)
+        if key_copies is not None:
+            key_copies.fill_in(groups, value_of_copies)
+        sizes = np.bincount(groups.labels[groups.keeper >= 0], minlength=1)
         return cls(
             groups,
             pairs,
@@ -111,6 +119,7 @@ class Findings:
             empty,
             sizes,
             earlier,
+            key_copies,
         )
 
     @property
@@ -159,15 +168,20 @@ class Findings:
             largest_group=int(sizes.max()) if len(is_kept) else 0,
             earlier=0 if self.earlier is None else len(self.earlier.rows),
             earlier_texts=None if self.earlier is None else self.earlier.figures,
+            same_key=0 if self.key_copies is None else len(self.key_copies.rows),
             limited=self.limited,
             left_out=self.left_out,
             indexed=indexed,
             by=removed_by_value,
             **{"advice": advice} | rows.notes,
         )
-        columns_of_earlier: dict[str, Any] = {}
+        columns: dict[str, Any] = {}
         if self.earlier is not None:
-            columns_of_earlier = self.earlier.columns(len(is_kept))
+            columns = self.earlier.columns(len(is_kept))
+        if self.key_copies is not None:
+            columns["same_key"] = self.key_copies.flags(len(is_kept))
+            if self.earlier is not None:
+                self.key_copies.fill_in_keys(columns["earlier"])
         return DedupResult(
             is_kept,
             groups.labels,
@@ -177,7 +191,7 @@ class Findings:
             summary,
             rows.keys,
             options=plan.arguments,
-            **columns_of_earlier,
+            **columns,
         )
 
 

@@ -148,6 +148,10 @@ class DedupResult(Shown):
     estimated : ndarray of bool, shape (n,), or None
         Which rows were removed for an earlier entry by an estimated similarity; None if there were
         no earlier rows.
+    same_key : ndarray of bool, shape (n,), or None
+        Which rows were removed by their exact keys; their similarity is that of copies, 1 (a
+        distance of 0), and their keeper is what is kept instead of the preferred row with their
+        key. None without exact keys.
     options : dict
         The arguments of the run that decide its answer, as values of JSON, with the bands and rows
         that `recall` led to. Not compared.
@@ -184,6 +188,7 @@ class DedupResult(Shown):
     earlier: list[Any] | None = None
     earlier_texts: list[str | None] | None = None
     estimated: BoolArray | None = None
+    same_key: BoolArray | None = None
     options: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -452,6 +457,7 @@ class DedupResult(Shown):
             similarity : double, similarity to that row or entry; 1 if the row is kept.
             group : int64, number of the first row of the group.
             earlier : bool, whether it was removed for an earlier entry; after a run against one.
+            same_key : bool, whether it was removed by its exact key; after a run with such keys.
 
             If keys of rows and of earlier entries have different types, `kept_key` contains
             strings.
@@ -487,6 +493,8 @@ class DedupResult(Shown):
         columns |= {"similarity": self.similarity, "group": self.labels}
         if self.earlier is not None:
             columns["earlier"] = self.keeper < 0
+        if self.same_key is not None:
+            columns["same_key"] = self.same_key
         return pa.table(columns)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:

@@ -90,7 +90,10 @@ def near_threshold(
 
 
 def _removed_parts(summary: Summary) -> Iterator[str]:
-    similar = summary.removed - summary.copies - summary.earlier
+    similar = summary.near_duplicates
+    if summary.same_key:
+        rows = "rows with the key of another one"
+        yield counted(summary.same_key, "row with the key of another one", rows)
     if summary.copies:
         yield counted(summary.copies, "exact copy", "exact copies")
     if similar:

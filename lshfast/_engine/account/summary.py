@@ -50,6 +50,9 @@ class Summary(Account):
         and no earlier texts were read.
     earlier_texts : EarlierFigures or None
         The earlier rows whose texts were read; None without.
+    same_key : int
+        Rows that were removed because they have the exact key of a row that is preferred to them,
+        whatever their items. `copies`, `candidates` and `pairs` describe the other rows.
     copies : int
         Rows with exactly the same tokens as an earlier row.
     candidates : int
@@ -143,6 +146,7 @@ class Summary(Account):
     earlier: int = 0
     earlier_verify: Verify | Literal[""] = ""
     earlier_texts: EarlierFigures | None = None
+    same_key: int = 0
     indexed: int | None = None
     index_change: str = field(default="", compare=False)
     measure: ItemMeasure = "jaccard"
@@ -171,7 +175,7 @@ class Summary(Account):
         )
         if removing:
             yield figure("kept", self.kept)
-            yield figure("removed", self.removed, self._earlier_note)
+            yield figure("removed", self.removed, self._key_note, self._earlier_note)
             if self.earlier_texts is not None:
                 yield from self.earlier_texts.figures()
         yield figure("rejected", self.rejected)
@@ -201,6 +205,18 @@ class Summary(Account):
             yield figure("limited", self.limits.rows, self.limits.note)
         if removing and self.by is not None:
             yield from self.by.figures()
+
+    @property
+    def near_duplicates(self) -> int:
+        """Rows that were removed because they are similar to a row of the run, and no copies."""
+        return self.removed - self.copies - self.earlier - self.same_key
+
+    @property
+    def _key_note(self) -> str:
+        """The rows that were removed by their exact keys."""
+        if not self.same_key:
+            return ""
+        return f"{self.same_key:,} of them with the key of another row"
 
     @property
     def _earlier_note(self) -> str:
@@ -244,9 +260,9 @@ def short_figures(s: Summary) -> Iterator[Figure]:
     )
     yield Figure("kept", f"{s.kept:,}")
     earlier = f"; for earlier entries: {s.earlier:,}" if s.earlier else ""
-    yield Figure(
-        "removed", f"{s.removed:,}", f"copies of earlier rows: {s.copies:,}{earlier}"
-    )
+    same_key = f"; with the key of another row: {s.same_key:,}" if s.same_key else ""
+    copies = f"copies of earlier rows: {s.copies:,}"
+    yield Figure("removed", f"{s.removed:,}", f"{copies}{same_key}{earlier}")
     if s.earlier_texts is not None:
         yield from s.earlier_texts.figures()
     if s.rejected:

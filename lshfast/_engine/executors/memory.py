@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from lshfast._common.arrow_columns import objects_of
 from lshfast._common.choices import ItemMeasure, Kind
+from lshfast._common.exact_keys import ExactKeys
 from lshfast._common.progress import Progress
-from lshfast._common.types import Int64Array
+from lshfast._common.types import Int64Array, UInt64Array
 from lshfast._common.value_codes import ValueCodes
 from lshfast._engine.account.findings import ReadRows
 from lshfast._engine.account.guard import check_max_removed, check_result
@@ -260,6 +261,7 @@ def dedup(
     request = Request(
         keep=None if policy == "first" else keep,
         against=earlier,
+        exact_keys=_exact_keys_of(record.exact_key, rows.read),
         format_of=lambda: items.format,
         progress=progress,
     )
@@ -378,6 +380,14 @@ def _read_rows(items: ItemsInMemory, keys: Sequence[Any] | None, by: Any) -> Rea
     return ReadRows(names, n, by=values, notes=notes)
 
 
+def _exact_keys_of(keys: Any, n: int) -> Callable[[], UInt64Array] | None:
+    """Return what returns the hashes of the exact keys of n rows; None without keys."""
+    if keys is None:
+        return None
+    prints = ExactKeys(values_of_rows(keys, n, "exact_key")).prints
+    return lambda: prints
+
+
 def _index_of(against: Any) -> LSHIndex | None:
     """Return the index among earlier rows, None without one."""
     if against is None:
@@ -457,17 +467,22 @@ def _naming_against() -> Iterator[None]:
 
 def value_codes(by: Any, n: int) -> ValueCodes:
     """Return the values of `by`, or raise an error if there are not n of them."""
+    return ValueCodes("value", values_of_rows(by, n, "by"))
+
+
+def values_of_rows(source: Any, n: int, name: str) -> list[Any]:
+    """Return n values as Python objects, or raise an error that names the argument."""
     try:
-        values = objects_of(None if isinstance(by, (str, bytes)) else by, "by")
+        values = objects_of(None if isinstance(source, (str, bytes)) else source, name)
     except TypeError:
         raise TypeError(
-            f"by must be a sequence with one value per text, not {by!r}"
+            f"{name} must be a sequence with one value per text, not {source!r}"
         ) from None
     if len(values) != n:
         raise ValueError(
-            f"by must have one value per text: {n} values, not {len(values)}"
+            f"{name} must have one value per text: {n} values, not {len(values)}"
         )
-    return ValueCodes("value", values)
+    return values
 
 
 def key_list(keys: Any, n: int) -> list[Any]:

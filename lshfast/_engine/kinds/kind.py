@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from lshfast._common.choices import Kind, plural
 from lshfast._common.progress import Progress
+from lshfast._common.types import UInt64Array
 from lshfast._engine.account.crowds import Limited
 from lshfast._engine.clock import Clock
 from lshfast._engine.pairs.listed import PairArray
@@ -60,6 +61,9 @@ class Request:
         been read. None stands for the first row of each group.
     against : index or EarlierRowsOf, optional
         Rows that are similar to an entry, or to an earlier text, are removed first.
+    exact_keys : callable, optional
+        Returns the hashes of the exact keys of all rows, (n, 3), once all batches have been read.
+        Rows with equal keys are removed but for one, first of all.
     indexed : bool
         Whether rows will be added to an index, which takes their signatures.
     similar : callable, optional
@@ -79,6 +83,7 @@ class Request:
 
     keep: Any = None
     against: Any = None
+    exact_keys: Callable[[], UInt64Array] | None = None
     indexed: bool = False
     similar: Callable[[Any], object] | None = None
     format_of: Callable[[], PointFormat | None] | None = None

@@ -400,6 +400,23 @@ OPTIONS: dict[str, Option] = {
             heading="Which row stays",
         ),
         Option(
+            "exact_key",
+            None,
+            "Rows with the same value in this column are copies, whatever their text; url:COLUMN: "
+            "with the same URL.",
+            str,
+            "input",
+            verbs=DEDUP,
+            without={
+                "stages": "rows with equal keys may be in several shards",
+                "spark": "dropDuplicates of a DataFrame keeps one row for each key",
+            },
+            drivers=OF_KINDS,
+            metavar="COLUMN",
+            names_column=True,
+            heading="Which row stays",
+        ),
+        Option(
             "max_removed",
             None,
             "Write nothing, and end with status 3, if a larger share of all rows, or of a value "

@@ -90,6 +90,15 @@ DETAILS: dict[str, tuple[str, str]] = {
         "A column of the inputs, such as a source or a language: `summary.by` says how many rows "
         "with each of its values were read and removed.",
     ),
+    "exact_key": (
+        "str, optional",
+        "A column of the inputs, whose values are keys: of the rows with equal ones, the row that "
+        "`keep` prefers is compared with others, and the others are removed for it, whatever their "
+        "items. Strings are compared by their bytes, and ``url:COLUMN`` compares URLs without "
+        "scheme, user, usual port, fragment and parameters of sessions. A row with a missing or "
+        "empty value has no key. `summary.same_key` counts what keys remove. For items in memory, "
+        "one value per item.",
+    ),
     "max_removed": (
         "float, optional",
         "If a larger share of all good rows, in (0, 1], would be removed, or of the rows with a "

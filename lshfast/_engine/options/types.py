@@ -39,6 +39,7 @@ class DedupOptions(TypedDict, total=False):
     ignore_common: float | None
     max_candidates: int | None
     by: Any
+    exact_key: Any
     max_removed: float | None
     seed: Seed | None
 
@@ -101,6 +102,7 @@ class FileOptions(TypedDict, total=False):
     ignore_common: float | None
     max_candidates: int | None
     by: str | None
+    exact_key: str | None
     max_removed: float | None
     annotate: bool | None
     top: int | None

@@ -149,12 +149,12 @@ def _curve(bands: Bands | LibraryDefaults) -> list[tuple[float, float]]:
 
 
 def _funnel(summary: Summary) -> Any:
-    similar = summary.removed - summary.copies - summary.earlier
     rows = [
         ("read", summary.read, "plain"),
         ("rejected", summary.rejected, "removed"),
         ("exact copies", summary.copies, "removed"),
-        ("near-duplicates", similar, "removed"),
+        ("same key", summary.same_key, "removed"),
+        ("near-duplicates", summary.near_duplicates, "removed"),
         ("of earlier entries", summary.earlier, "removed"),
         ("kept", summary.kept, "kept"),
     ]

@@ -16,7 +16,6 @@ from lshfast._engine.sketching import SketchedRows
 from lshfast.join.all_pairs import BATCH_PAIRS
 from lshfast.join.pair_arrays import PAIR, joined_pairs, sort_pairs
 from lshfast.join.set_ranks import Collection, tokens_of
-from lshfast.sketch.minhash import EMPTY
 from lshfast.tokens import TokenSets
 
 if TYPE_CHECKING:
@@ -118,17 +117,10 @@ class ExactPairs:
 
 def collection_of(sketches: SketchedRows, threads: int) -> Collection:
     """Return the rows to be compared, hashed with the key of the run."""
-    numbers = np.arange(len(sketches), dtype=np.int64)
-    first = (sketches.copies == numbers) & ~sketches.empty
+    rows = sketches.compared_rows
     tokens = sketches.take_tokens()
     if tokens is not None:
-        return Collection(tokens, sketches.copies, np.flatnonzero(first))
-    set_aside = (
-        (sketches.keys == EMPTY).all(axis=1)
-        if sketches.keys.shape[1]
-        else sketches.empty
-    )
-    rows = np.flatnonzero(first & ~set_aside)
+        return Collection(tokens, sketches.copies, rows)
     token_sets = tokens_of(sketches.rows, rows, threads)
     offsets = np.zeros(len(sketches) + 1, np.int64)
     offsets[rows + 1] = token_sets.counts

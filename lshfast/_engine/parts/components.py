@@ -20,6 +20,7 @@ from lshfast._common.types import Float64Array, Int64Array
 from lshfast._engine.account.findings import Findings
 from lshfast._engine.against import Earlier
 from lshfast._engine.clock import Clock
+from lshfast._engine.key_copies import KeyCopies
 from lshfast._engine.kinds.kind import Request
 from lshfast._engine.pairs.listed import listed, renumbered
 from lshfast._engine.pairs.similar import SimilarPairs
@@ -241,11 +242,14 @@ class Merged:
         self._candidates += result.candidates
 
     def findings(
-        self, empty: int = 0, earlier: Earlier | None = None
+        self,
+        empty: int = 0,
+        earlier: Earlier | None = None,
+        key_copies: KeyCopies | None = None,
     ) -> tuple[Findings, Int64Array]:
         """Return the findings of the run, and first copies; `empty` rows have no shingles.
 
-        Rows that were removed for an earlier entry of an index are in no part.
+        Rows that were removed for an earlier entry of an index, or by their keys, are in no part.
         """
         self._keeper = self._keeper[self._compared_rows]
         self._similarity = self._similarity[self._compared_rows]
@@ -259,6 +263,7 @@ class Merged:
             pairs,
             self.first,
             earlier,
+            key_copies,
             pairs_found=len(pairs),
             candidates=self._candidates,
             empty=empty,

@@ -20,6 +20,9 @@ from lshfast._io.selection import SparseColumn
 # an entry, and whether the similarity is estimated.
 EARLIER_COLUMNS = "earlier", "estimated"
 
+# The column of removed rows in a run with exact keys: whether a row was removed by its key.
+SAME_KEY = "same_key"
+
 # The column of the table of removed rows with the texts of earlier rows, if these were read.
 EARLIER_TEXT = "earlier_text"
 
@@ -45,6 +48,8 @@ class Removals:
         Whether an earlier entry is known by an estimate; None if each of them is, with `jaccard`.
     earlier_texts : list of str or None, of length m, optional
         The texts of the entries that are kept instead, where they were read.
+    same_key : ndarray of bool, shape (m,), or None
+        Whether a row was removed by its exact key; None in a run without exact keys.
     """
 
     rows: Int64Array
@@ -55,6 +60,7 @@ class Removals:
     kept_rows: Int64Array | None = None
     estimated: BoolArray | None = None
     earlier_texts: list[str | None] | None = None
+    same_key: BoolArray | None = None
 
     def account(self, places: Int64Array, plan: AnyPlan) -> Table:
         """Return the columns that describe some of the rows."""
@@ -71,7 +77,11 @@ class Removals:
             if self.estimated is not None:
                 by_estimate &= self.estimated[places]
             estimated = by_estimate | (plan.verify != "exact")
+            if self.same_key is not None:
+                estimated &= ~self.same_key[places]
             account |= dict(zip(EARLIER_COLUMNS, (earlier, estimated), strict=True))
+        if self.same_key is not None:
+            account[SAME_KEY] = self.same_key[places]
         return account
 
     def write(
@@ -120,10 +130,14 @@ class Removals:
         }
 
 
-def added_columns(plan: AnyPlan, against: bool) -> list[str]:
+def added_columns(plan: AnyPlan, against: bool, exact_keys: bool = False) -> list[str]:
     """Return the names of the columns that annotations add to the rows."""
     names = ["duplicate_of", SIMILARITY_NAMES[plan.measure]]
-    return [*names, *EARLIER_COLUMNS] if against else names
+    if against:
+        names += EARLIER_COLUMNS
+    if exact_keys:
+        names.append(SAME_KEY)
+    return names
 
 
 def kinds_of(ids: str, entries: str | None = None) -> dict[str, str]:
@@ -137,6 +151,6 @@ def kinds_of(ids: str, entries: str | None = None) -> dict[str, str]:
         **dict.fromkeys(("key", "key_i", "key_j"), ids),
         **dict.fromkeys(("kept_key", "duplicate_of"), kept_kind),
         **dict.fromkeys(SIMILARITY_NAMES.values(), "double"),
-        **dict.fromkeys(EARLIER_COLUMNS, "bool"),
+        **dict.fromkeys((*EARLIER_COLUMNS, SAME_KEY), "bool"),
         EARLIER_TEXT: "string",
     }

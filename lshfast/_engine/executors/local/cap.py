@@ -63,13 +63,20 @@ class Cap:
         parquet: bool = False,
         against: bool = False,
         by: bool = False,
+        exact_key: bool = False,
     ) -> None:
         """Raise ValueError if the memory is too little, or there is nothing to resume."""
         if self.resume and self.work is None:
             raise ValueError("resume needs the work folder of the run")
-        Budget(self.memory, plan, pairs, parquet=parquet, against=against, by=by).work(
-            0
-        )
+        Budget(
+            self.memory,
+            plan,
+            pairs,
+            parquet=parquet,
+            against=against,
+            by=by,
+            exact_key=exact_key,
+        ).work(0)
 
     @contextmanager
     def folder(

@@ -25,7 +25,8 @@ from lshfast._engine.budget import Budget
 from lshfast._engine.clock import Clock
 from lshfast._engine.executors.local.first_reading import FirstReading, RowsRead
 from lshfast._engine.executors.local.work_folder import WorkFolder
-from lshfast._engine.inputs import order_ranks
+from lshfast._engine.inputs import order_ranks, texts_again
+from lshfast._engine.key_copies import KeyCopies, find_key_copies
 from lshfast._engine.pairs.listed import PairArray, lists_copies
 from lshfast._engine.parts.components import (
     NO_PART,
@@ -47,6 +48,8 @@ from lshfast._engine.parts.spool import PartWriter, part_path, read_part
 from lshfast._engine.parts.task_files import writing
 from lshfast._engine.parts.task_reader import TaskFile
 from lshfast._engine.plan import Keep, Plan
+from lshfast._engine.preference import TIE_SEED, preference_by_length
+from lshfast._engine.sketching import column_of_batch
 from lshfast._io import Corpus
 from lshfast.join.external.summed_file import SummedFile
 
@@ -151,10 +154,14 @@ class _CappedRun:
                 f"{len(rows.nbytes)}"
             )
         ranks = order_ranks(self.corpus, self.keep) if ":" in self.keep else None
+        key_copies = self._key_copies(rows, ranks)
+        is_compared = ~rows.alone
+        if key_copies is not None:
+            rows = rows.without(key_copies.rows)
+            is_compared[key_copies.rows] = False
         chosen = compared_copies(rows.first, self.keep, ranks)
-        own = np.flatnonzero(
-            (chosen == np.arange(len(chosen), dtype=np.int64)) & ~rows.alone
-        )
+        is_chosen = chosen == np.arange(len(chosen), dtype=np.int64)
+        own = np.flatnonzero(is_chosen & is_compared)
         part_of = np.full(len(chosen), NO_PART, np.int32)
         part_memory = self._part_memory(most)
         part_of[own] = divide(
@@ -164,7 +171,35 @@ class _CappedRun:
             labels=rows.labels[:0].copy()
         )  # they are not needed any more
         files, advice = self._read_again(rows, part_of, most)
-        return self._run_parts(rows, chosen, part_of, ranks, most, files, advice)
+        return self._run_parts(
+            rows, key_copies, chosen, part_of, ranks, most, files, advice
+        )
+
+    def _key_copies(self, rows: RowsRead, ranks: Int64Array | None) -> KeyCopies | None:
+        """Return the rows that are removed by their exact keys; None if rows have none."""
+        prints = self.corpus.exact_keys
+        if prints is None:
+            return None
+
+        def preference_of(members: Int64Array) -> npt.ArrayLike | None:
+            if ranks is not None:
+                return ranks[members]
+            if self.keep in ("first", "last"):
+                return None if self.keep == "first" else members
+            lengths = np.empty(len(members), np.int64)
+            hashes = np.empty(len(members), np.uint64)
+            for rows_read, texts in texts_again(
+                self.corpus, members, rows.nbytes, self.progress
+            ):
+                column = column_of_batch(texts, self.plan)
+                places = np.searchsorted(members, rows_read)
+                lengths[places] = column.lengths
+                hashes[places] = column.hashes(TIE_SEED)
+            signed = lengths if self.keep == "longest" else -lengths
+            return preference_by_length(signed, lambda tied: hashes[tied])
+
+        with self.clock.stage("match", 0):
+            return find_key_copies(prints, preference_of)
 
     def _part_memory(self, most: int) -> int:
         """Return the memory by which rows are divided: that of the attempt that wrote the texts of
@@ -225,6 +260,7 @@ class _CappedRun:
     def _run_parts(
         self,
         rows: RowsRead,
+        key_copies: KeyCopies | None,
         chosen: Int64Array,
         part_of: npt.NDArray[np.int32],
         ranks: Int64Array | None,
@@ -266,7 +302,7 @@ class _CappedRun:
             if self.progress:
                 self.progress("verify", done, total)
         del order
-        findings, first = whole.findings(rows.empty, rows.earlier)
+        findings, first = whole.findings(rows.empty, rows.earlier, key_copies)
         similar = self._similar(len(files), first, most) if self.budget.pairs else None
         return FoundInParts(findings, similar, advice, self.plan)
 

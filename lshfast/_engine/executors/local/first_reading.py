@@ -34,6 +34,7 @@ from lshfast._engine.parts.task_reader import TaskFile
 from lshfast._engine.plan import Plan
 from lshfast._engine.run import comparison_of
 from lshfast._io import Corpus
+from lshfast.join.copies import without_rows
 from lshfast.join.external.bucket_runs import BucketRuns
 from lshfast.join.external.components import components_of_runs
 from lshfast.join.external.slot_file import SlotFile
@@ -81,6 +82,13 @@ class RowsRead(NamedTuple):
     empty: int
     plan: Plan
     earlier: Earlier | None
+
+    def without(self, rows: Int64Array) -> RowsRead:
+        """Return what is left if some rows are compared with none, and removed for no entry."""
+        is_compared = np.ones(len(self.first), np.bool_)
+        is_compared[rows] = False
+        earlier = None if self.earlier is None else self.earlier.among(is_compared)
+        return self._replace(first=without_rows(self.first, rows), earlier=earlier)
 
 
 @dataclass

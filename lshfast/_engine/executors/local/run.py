@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from lshfast._common.atomic_files import all_or_none
 from lshfast._common.progress import Progress
 from lshfast._common.threads import quick_switches
+from lshfast._common.types import UInt64Array
 from lshfast._engine.account.findings import ReadRows
 from lshfast._engine.account.guard import check_max_removed, check_result
 from lshfast._engine.account.report import DedupResult
@@ -134,6 +135,7 @@ def run_files(
         refused_options = {
             "memory": cap,
             "by": inputs.by,
+            "exact_key": inputs.exact_key,
             "against": indexes.compares or None,
             "save_index": indexes.save,
         }
@@ -150,7 +152,7 @@ def run_files(
     if indexes.texts is not None:
         kind.check_earlier_texts(plan)
     output = None if outputs.rows is None else output_format(outputs.rows)[0]
-    added = annotations_of(outputs, plan, indexes)
+    added = annotations_of(inputs, outputs, plan, indexes)
     corpus, reader = inputs.open_kind(
         plan,
         order_column=order_column,
@@ -212,6 +214,7 @@ def _run_sets(run: OpenRun, plan: Plan, cap: Cap | None) -> DedupResult:
             parquet=parquet,
             against=indexes.against is not None,
             by=inputs.by is not None,
+            exact_key=inputs.exact_key is not None,
         )
     elif (
         not plan.exact
@@ -304,6 +307,7 @@ def _run_within(run: OpenRun, cap: Cap, plan: Plan, parquet: bool) -> DedupResul
                 parquet,
                 index is not None,
                 inputs.by is not None,
+                inputs.exact_key is not None,
             )
             longest = budget.longest_row(0)
             findings = find_in_parts(
@@ -381,6 +385,7 @@ def _find(
     request = Request(
         keep=keep,
         against=_earlier_of(run, index),
+        exact_keys=_exact_keys_of(corpus),
         indexed=index is not None,
         similar=None if outputs.pairs is None else listed,
         format_of=None if reader is None else lambda: reader.format,
@@ -398,6 +403,13 @@ def _find(
     if page is not None and part.column is not None:
         page.take_texts_from(part.column)
     return replace(result, options=result.options | {"keep": run.keep})
+
+
+def _exact_keys_of(corpus: Corpus) -> Callable[[], UInt64Array] | None:
+    """Return what returns the exact keys of a corpus that has been read; None without such keys."""
+    if corpus.layout.exact_key is None:
+        return None
+    return lambda: cast(UInt64Array, corpus.exact_keys)
 
 
 def _earlier_of(run: OpenRun, index: Any) -> Any:

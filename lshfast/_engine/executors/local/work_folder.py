@@ -54,6 +54,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "ids": "<i8",
         "orders": "<u8",
         "by": "<i8",
+        "exact_keys": "<u8",
         "tokens": "<u8",
         "alone": "|u1",
         "values": "|u1",

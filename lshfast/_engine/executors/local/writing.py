@@ -68,11 +68,13 @@ class OpenRun:
         return RowPage(self.outputs.page, self.corpus, self.outputs.listing, plan)
 
 
-def annotations_of(outputs: Outputs, plan: AnyPlan, indexes: Indexes) -> list[str]:
+def annotations_of(
+    inputs: Inputs, outputs: Outputs, plan: AnyPlan, indexes: Indexes
+) -> list[str]:
     """Return the names of the columns that are added to the rows."""
     if not outputs.annotate:
         return []
-    return added_columns(plan, indexes.compares)
+    return added_columns(plan, indexes.compares, inputs.exact_key is not None)
 
 
 def check_places(run: OpenRun) -> None:
@@ -176,11 +178,12 @@ def _removals(run: OpenRun, result: DedupResult, index: Any) -> Removals:
     kinds = kinds_of(id_kind(corpus), entries)
     similarity = result.similarity[rows]
     estimated = None if result.estimated is None else result.estimated[rows]
+    same_key = None if result.same_key is None else result.same_key[rows]
     texts = None
     if result.earlier_texts is not None:
         texts = [result.earlier_texts[row] for row in rows.tolist()]
     return Removals(
-        rows, kept_keys, similarity, earlier, kinds, keepers, estimated, texts
+        rows, kept_keys, similarity, earlier, kinds, keepers, estimated, texts, same_key
     )
 
 
