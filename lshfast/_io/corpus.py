@@ -702,7 +702,7 @@ class Corpus:
         else:
             by = ValueCodes.restored(name, values["by"], arrays["by"])
         exact_keys = None
-        if "exact_keys" in arrays:
+        if self.layout.exact_key is not None:
             exact_keys = ExactKeys.restored(arrays["exact_keys"])
         self._keys.restore(column("ids", IDS), column("orders", ORDERS), by, exact_keys)
         self.complete = True

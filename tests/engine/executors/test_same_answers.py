@@ -76,6 +76,13 @@ CASES = [
     Case({"by": "number", "against": True}, ids="id"),
     Case({"by": "id", "delimiter": "#", "on_error": "skip"}, "csv#"),
     Case({"by": "number"}, "parquet", ids="number"),
+    # of the rows with equal keys, one is compared
+    Case({"exact_key": "integer", "keep": "longest"}, ids="id"),
+    Case({"exact_key": "integer", "keep": "max:float", "against": True}, ids="id"),
+    Case({"exact_key": "url:string", "annotate": True, "groups": "components"}),
+    Case({"exact_key": "integer", "kind": "set", "keep": "shortest"}, ids="number"),
+    Case({"exact_key": "text", "keep": "last"}, "csv.gz"),
+    Case({"unit": "symbol", "size": 2, "threshold": 0.5}, ids="id"),
     Case(ids="id", pairs=True),
     Case({"verify": "none", "unit": "char", "threads": 2}, pairs=True),
     Case({"measure": "containment", "threshold": 0.9}, ids="id", pairs=True),
