@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from lshfast._common.nearest import no_column
 from lshfast._io.contents import HEAD_BYTES, content_of, has_format
 from lshfast._io.delimiters import delimiter_to_try
+from lshfast._io.documents import kind_of_document
 from lshfast._io.files import DataError, File
 from lshfast._io.lines import opened
 from lshfast._io.sources import LocalFile
@@ -43,7 +44,7 @@ def advising(file: File) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        if error.path != file.name:
+        if error.path != file.name or kind_of_document(file.path) is not None:
             raise
         other = _content(file, error)
         if other:

@@ -19,13 +19,17 @@ _READ = (
 )
 # And of files that are not read.
 _UNREAD = (
-    (_ZIP, "a ZIP archive or an Excel workbook", "unpack it, or save its sheet as CSV"),
+    (
+        _ZIP,
+        "a ZIP archive, an Excel workbook or a Word document",
+        "unpack it, save its sheet as CSV, or name it .docx",
+    ),
     (
         rb"\xd0\xcf\x11\xe0",
         "an old Excel workbook or Word document",
         "save it as CSV or as text",
     ),
-    (rb"%PDF-", "a PDF", "extract its text first, as `pdftotext` does"),
+    (rb"%PDF-", "a PDF", "name it .pdf"),
     (rb"SQLite format 3\x00", "a SQLite database", "export its table as CSV first"),
     (rb"7z\xbc\xaf\x27\x1c|Rar!", "an archive", "unpack it first"),
     (rb"\s*<(!doctype|html|\?xml)", "HTML or XML", "extract its text first"),
@@ -36,7 +40,7 @@ _SUFFIXES = {
         (".xlsx", ".xls", ".xlsm", ".ods", ".numbers"), "save the sheet as CSV"
     ),
     **dict.fromkeys(
-        (".pdf", ".docx", ".doc", ".odt", ".html", ".htm", ".xml", ".epub"),
+        (".doc", ".odt", ".html", ".htm", ".xml", ".epub"),
         "extract its text as .txt",
     ),
     **dict.fromkeys((".zip", ".tar", ".tgz", ".7z", ".rar"), "unpack it first"),

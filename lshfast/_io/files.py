@@ -69,6 +69,8 @@ _FORMATS: dict[str, Format] = {
     ".npy": "npy",
     ".npz": "npy",
     ".txt": "text",
+    ".docx": "text",
+    ".pdf": "text",
 }
 _KINDS = {
     "NoneType": "null",

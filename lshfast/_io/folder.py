@@ -1,9 +1,10 @@
-"""Files of one text each. The path of a text is its id, and the column "path" of its row."""
+"""Files of one text each, also documents. The path of a text is its id, and in the column "path"."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 
+from lshfast._io.documents import kind_of_document, text_of_document
 from lshfast._io.encodings import decode_whole
 from lshfast._io.files import Block, File, Rows, long_row
 from lshfast._io.lines import read_whole
@@ -30,8 +31,12 @@ def blocks(file: File) -> Generator[Block, None, None]:
         if data is None:
             raise ValueError(long_row(file))
         block.size = len(data)
-        file.detected[LINES] = str(len(data.splitlines()))
-        block.texts = [_text(file, data)]
+        text = _text(file, data)
+        if kind_of_document(file.path) is None:
+            file.detected[LINES] = str(len(data.splitlines()))
+        elif len(text.encode()) > file.layout.max_row_bytes:
+            raise ValueError(long_row(file))
+        block.texts = [text]
     except ValueError as error:
         block.bad[0] = str(error)
     yield block
@@ -48,4 +53,7 @@ def texts_of(file: File, numbers: Rows) -> Iterator[tuple[list[str], int]]:
 
 
 def _text(file: File, data: bytes) -> str:
+    kind = kind_of_document(file.path)
+    if kind is not None:
+        return text_of_document(data, kind)
     return decode_whole(data, file.layout.encoding, "the file")

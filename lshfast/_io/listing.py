@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, get_args
 from lshfast._common.nearest import files_of
 from lshfast._common.visible import printable
 from lshfast._io.contents import unknown_suffix
+from lshfast._io.documents import is_readable
 from lshfast._io.files import (
     COLUMNAR,
     DataError,
@@ -44,11 +45,11 @@ _SHARDS = re.compile(
     r"\.(parquet|arrow|feather)$|\.(jsonl|ndjson|csv|tsv)(\.(gz|zst|bz2|xz))?$",
     re.IGNORECASE,
 )
-_TEXTS = re.compile(r"\.txt(\.(gz|zst|bz2|xz))?$", re.IGNORECASE)
+_TEXTS = re.compile(r"\.(txt|docx|pdf)(\.(gz|zst|bz2|xz))?$", re.IGNORECASE)
 _HIDDEN = re.compile(rf"(^|[/{re.escape(os.sep)}])\.")
 MOST_STATE_BYTES = 16 << 20
 _KINDS = (
-    ".jsonl, .csv, .tsv, .txt (also .gz, .zst, .bz2, .xz), "
+    ".jsonl, .csv, .tsv, .txt, .docx, .pdf (also .gz, .zst, .bz2, .xz), "
     ".parquet, .arrow, .feather, .npy or .npz"
 )
 
@@ -233,7 +234,10 @@ def _in_folder(path: str, layout: Layout) -> Iterator[_Found]:
 
 
 def _chosen(inside: list[str], name: str, layout: Layout) -> list[str]:
-    """Select the data files of a folder, or its .txt files if there are no data files."""
+    """Select the data files of a folder, or else its texts and the documents that can be read.
+
+    If there is nothing else, documents are selected though the packages are missing that read them.
+    """
     visible = [path for path in inside if not _HIDDEN.search(path)]
     for suffixes in (_SHARDS, _TEXTS):
         selection = [path for path in visible if suffixes.search(path)]
@@ -243,7 +247,7 @@ def _chosen(inside: list[str], name: str, layout: Layout) -> list[str]:
                 path for path in selection if (file_format(path) or ("",))[0] == suffix
             ]
         if selection:
-            return selection
+            return [*filter(is_readable, selection)] or selection
     raise _nothing(name, layout)
 
 
@@ -318,7 +322,7 @@ def _nothing(name: str, layout: Layout) -> DataError:
             None,
             f"no file in this folder matches {layout.glob!r}{files_of(os.path.join(name, ''))}",
         )
-    what = layout.format or ".parquet, .arrow, .jsonl, .csv, .tsv or .txt"
+    what = layout.format or ".parquet, .arrow, .jsonl, .csv, .tsv, .txt, .docx or .pdf"
     return DataError(
         name, None, f"no {what} file in this folder; glob (--glob) names others"
     )

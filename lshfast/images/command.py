@@ -21,7 +21,7 @@ from lshfast._engine.options.declared import OPTIONS, TABLES
 IMAGES = Argument(
     "inputs",
     "INPUT",
-    "Images and folders: JPEG, PNG, GIF, WebP, TIFF, BMP, AVIF, JPEG 2000.",
+    "Images and folders: JPEG, PNG, GIF, WebP, TIFF, BMP, AVIF, HEIC, JPEG 2000.",
 )
 IMAGES_OPTIONS = (
     output_option(

@@ -1,14 +1,16 @@
 """Images from unchecked files: first their headers, then the pixels that a hash needs.
 
-Only formats that Pillow decodes itself are read, whatever the name of a file says: PostScript, for
-example, would start Ghostscript. The pixels of an image are limited by its header, before they are
-decoded.
+Only formats that Pillow decodes itself, and HEIC, are read, whatever the name of a file says:
+PostScript, for example, would start Ghostscript. The pixels of an image are limited by its header,
+before they are decoded.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import os
+import re
 import stat
 import threading
 import warnings
@@ -34,8 +36,15 @@ FORMATS = (
     "BMP",
     "DIB",
     "AVIF",
+    "HEIF",
     "JPEG2000",
 )
+
+# The beginning of files of HEIC, which a package decodes that Pillow does not have.
+HEIC_START = re.compile(
+    rb".{4}ftyp(heic|heix|hevc|hevx|heim|heis|hevm|hevs|mif1|msf1)", re.DOTALL
+)
+HEIC_PACKAGE = "pillow_heif"
 
 # A JPEG is decoded at 1/2, 1/4 or 1/8 of its size if its shorter side then has at least this many
 # pixels. Measured on 144 parts and sizes of two photographs: the distance of the hash to PDQ's of
@@ -256,15 +265,25 @@ def _reason(error: Exception) -> str:
         return "is no image of a known format, or a damaged one"
     if isinstance(error, OSError) and error.strerror:
         return f"cannot be read: {error.strerror}"
-    message = "out of memory" if isinstance(error, MemoryError) else str(error)
+    message = str(error).strip().partition("\n")[0]
+    if isinstance(error, MemoryError):
+        message = "out of memory"
     return f"cannot be decoded: {message or type(error).__name__}"[:200]
 
 
 @cache
+def decodes_heic() -> bool:
+    """Return whether the package that decodes HEIC is installed."""
+    return importlib.util.find_spec(HEIC_PACKAGE) is not None
+
+
+@cache
 def _formats() -> list[str]:
-    """Return the formats that this Pillow was built with."""
+    """Return the formats that this Pillow was built with, and HEIC if it can be decoded."""
     image = optional("PIL.Image", "images")
     image.init()
+    if decodes_heic():
+        optional(HEIC_PACKAGE, "heic").register_heif_opener(thumbnails=False)
     return [name for name in FORMATS if name in image.OPEN]
 
 
@@ -276,6 +295,8 @@ def _decode(
         raise ImageError(
             f"has {strips:,} strips or tiles, more than the {MOST_STRIPS:,} that are decoded"
         )
+    if not decodes_heic() and HEIC_START.match(stream.peek(12)):
+        raise ImageError('is HEIC, which needs a package: pip install "lshfast[heic]"')
     image = optional("PIL.Image", "images").open(stream, formats=_formats())
     width, height = image.size
     _check_size(width, height, max_pixels)

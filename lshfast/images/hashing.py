@@ -159,10 +159,11 @@ def hash_files(
 ) -> ImageHashes:
     """Compute perceptual hashes of image files.
 
-    JPEG, PNG, GIF, WebP, TIFF, BMP, AVIF and JPEG 2000 are read, whatever the names of the files
-    say. The EXIF orientation is applied, and of an animation or of several pages the first is read.
-    Transparent parts are white for pHash and dHash, and have the colours that are stored for PDQ. A
-    JPEG is decoded at 1/2, 1/4 or 1/8 of its size if its shorter side then has 256 pixels or more.
+    JPEG, PNG, GIF, WebP, TIFF, BMP, AVIF and JPEG 2000 are read, and HEIC with the package
+    pillow-heif (``pip install "lshfast[heic]"``), whatever the names of the files say. The EXIF
+    orientation is applied, and of an animation or of several pages the first is read. Transparent
+    parts are white for pHash and dHash, and have the colours that are stored for PDQ. A JPEG is
+    decoded at 1/2, 1/4 or 1/8 of its size if its shorter side then has 256 pixels or more.
 
     Parameters
     ----------

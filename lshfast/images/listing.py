@@ -13,6 +13,7 @@ from lshfast._common.types import PathLike
 from lshfast._common.visible import printable
 from lshfast._io.listing import unreadable
 from lshfast._io.notes import suffixes_of
+from lshfast.images.decoding import decodes_heic
 
 # The suffixes of the files that are taken from folders.
 SUFFIXES = {
@@ -35,6 +36,13 @@ SUFFIXES = {
     ".jpf",
     ".jpx",
 }
+
+HEIC_SUFFIXES = {".heic", ".heif", ".hif"}
+
+
+def _suffixes() -> set[str]:
+    """Return the suffixes of the images that can be decoded."""
+    return SUFFIXES | HEIC_SUFFIXES if decodes_heic() else SUFFIXES
 
 
 @dataclass
@@ -70,8 +78,9 @@ def list_images(
 
     From a folder, files at any depth with the suffix of an image are taken: .jpg, .jpeg, .jpe,
     .jfif, .mpo, .png, .apng, .gif, .webp, .tif, .tiff, .bmp, .dib, .avif, .jp2, .j2k, .jpf and
-    .jpx, in upper or lower case. Hidden files and folders are skipped, and links to folders are not
-    followed. A file that is named itself may have any suffix.
+    .jpx, and .heic, .heif and .hif if pillow-heif is installed, in upper or lower case. Hidden
+    files and folders are skipped, and links to folders are not followed. A file that is named
+    itself may have any suffix.
 
     A file that is reached several times, also by a symbolic link, is listed once: it must not be
     taken for a copy of itself. Of a file and links to it in one folder, the file is listed.
@@ -142,7 +151,7 @@ def _files_of(path: str, other_files: list[str]) -> Iterator[str]:
         raise DataError(
             printable(path),
             None,
-            f"no image in this folder; images end in {', '.join(sorted(SUFFIXES))}",
+            f"no image in this folder; images end in {', '.join(sorted(_suffixes()))}",
         )
     links = {name for name in names if os.path.islink(name)}
     targets = {os.path.realpath(name) for name in names if name not in links}
@@ -161,7 +170,7 @@ def _inside(path: str, other_files: list[str]) -> Iterator[str]:
             full_path = os.path.join(folder, name)
             if name.startswith(".") or not os.path.isfile(full_path):
                 continue
-            if os.path.splitext(name)[1].lower() in SUFFIXES:
+            if os.path.splitext(name)[1].lower() in _suffixes():
                 yield full_path
             else:
                 other_files.append(full_path)

@@ -1,0 +1,189 @@
+"""The text of Word documents (.docx) and PDF files, of which a limited size is unpacked.
+
+python-docx and pypdf read them. Both are well kept and need no other program, and pypdf limits each
+stream itself. Nothing is rendered, and no reference to another file is followed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import logging
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from lshfast._common.extras import optional
+from lshfast._common.types import PathLike
+
+# The extra with the packages.
+EXTRA = "documents"
+
+# The most bytes of a .docx file when all its parts are unpacked, and of its parts of XML, whose
+# tree takes ten times as much; and its most parts.
+MOST_UNPACKED = 256 << 20
+MOST_XML = 48 << 20
+MOST_PARTS = 1 << 14
+
+# The most bytes of the contents of all pages of a PDF file when they are unpacked, its most pages,
+# and the most drawing operations, of which forms can repeat some without end. A book of 1,000 pages
+# has 20 MB and 1 million.
+MOST_CONTENTS = 48 << 20
+MOST_PAGES = 1 << 15
+MOST_OPERATIONS = 1 << 23
+
+# What separates paragraphs of a Word document, and pages of a PDF file.
+PARAGRAPH_END = "\n"
+PAGE_END = "\n\n"
+
+_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_BREAKS = {f"{_WORD}tab": "\t", f"{_WORD}br": "\n", f"{_WORD}cr": "\n"}
+
+
+class _TooManyOperationsError(BaseException):
+    """Ends the extraction of a page; pypdf goes on after other errors of a form."""
+
+
+def kind_of_document(path: PathLike) -> str | None:
+    """Return the suffix of a document, which is a key of PACKAGES; None for another file."""
+    from lshfast._io.files import codec_of
+
+    stem = os.fspath(path)
+    if codec_of(path):
+        stem = os.path.splitext(stem)[0]
+    suffix = os.path.splitext(stem)[1].lower()
+    return suffix if suffix in PACKAGES else None
+
+
+def is_readable(path: PathLike) -> bool:
+    """Return whether a file is no document, or the package that reads it is installed."""
+    kind = kind_of_document(path)
+    return kind is None or importlib.util.find_spec(PACKAGES[kind]) is not None
+
+
+def text_of_document(data: bytes, kind: str) -> str:
+    """Return the text of a document.
+
+    Raises
+    ------
+    ImportError
+        If the package that reads it is not installed.
+    ValueError
+        If it is damaged, encrypted, or has more than the limits allow; the message says why.
+    """
+    optional(PACKAGES[kind], EXTRA)
+    what = f"a {kind} document"
+    try:
+        text = _READERS[kind](data)
+    except _TooManyOperationsError:
+        raise ValueError(
+            f"{what} with more than {MOST_OPERATIONS:,} drawing operations is not read"
+        ) from None
+    except (ImportError, MemoryError, _LimitError):
+        raise
+    except Exception as error:  # damaged bytes raise errors of many kinds
+        from lshfast._io.files import content_reason
+
+        raise ValueError(
+            f"cannot be read as {what}: {content_reason(error)}"
+        ) from error
+    return text.encode("utf-8", "replace").decode()  # lone surrogates
+
+
+class _LimitError(ValueError):
+    """A document that is encrypted, or has more than a limit allows."""
+
+
+def _check(count: int, most: int, what: str) -> None:
+    if count > most:
+        raise _LimitError(f"a document with more than {most:,} {what} is not read")
+
+
+# ---- Word ----
+
+
+def _text_of_word(data: bytes) -> str:
+    import zipfile
+
+    if data.startswith(b"\xd0\xcf\x11\xe0"):
+        raise _LimitError(
+            "an encrypted or old Word document is not read: save it as .docx, without a password"
+        )
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        parts = archive.infolist()
+    _check(len(parts), MOST_PARTS, "parts")
+    if any(part.flag_bits & 1 for part in parts):
+        raise _LimitError("an encrypted document is not read")
+    # A part that is longer than it says is cut off there.
+    xml_bytes = sum(part.file_size for part in parts if _is_xml(part.filename))
+    _check(sum(part.file_size for part in parts), MOST_UNPACKED, "bytes unpacked")
+    _check(xml_bytes, MOST_XML, "bytes of XML unpacked")
+    document = optional("docx", EXTRA).Document(io.BytesIO(data))
+    return "".join(_texts_of_body(document.element.body)).strip(PARAGRAPH_END)
+
+
+def _is_xml(name: str) -> bool:
+    return name.lower().endswith((".xml", ".rels"))
+
+
+def _texts_of_body(body: Any) -> Iterator[str]:
+    """Yield the text of all paragraphs, in tables and boxes too, without deleted text."""
+    skipped = None
+    for event, element in optional("lxml.etree", EXTRA).iterwalk(
+        body, ("start", "end")
+    ):
+        if event == "end":
+            if element is skipped:
+                skipped = None
+            elif skipped is None and element.tag == f"{_WORD}p":
+                yield PARAGRAPH_END
+        elif skipped is not None:
+            continue
+        elif element.tag == _FALLBACK:  # the same text again, for other programs
+            skipped = element
+        elif element.tag == f"{_WORD}t":
+            yield element.text or ""
+        else:
+            yield _BREAKS.get(element.tag, "")
+
+
+# ---- PDF ----
+
+
+def _text_of_pdf(data: bytes) -> str:
+    pypdf = optional("pypdf", EXTRA)
+    # Remarks about damaged files are not for the terminal.
+    logging.getLogger("pypdf").addHandler(_SILENT)
+    logging.getLogger("pypdf").propagate = False
+    reader = pypdf.PdfReader(io.BytesIO(data), strict=False)
+    if reader.is_encrypted:
+        raise _LimitError("an encrypted document is not read")
+    pages = reader.pages
+    _check(len(pages), MOST_PAGES, "pages")
+    operations = 0
+    nbytes = 0
+
+    def count(*_: object) -> None:
+        nonlocal operations
+        operations += 1
+        if operations > MOST_OPERATIONS:
+            raise _TooManyOperationsError
+
+    texts = []
+    for page in pages:
+        contents = page.get_contents()
+        nbytes += 0 if contents is None else len(contents.get_data())
+        _check(nbytes, MOST_CONTENTS, "bytes of contents unpacked")
+        texts.append(page.extract_text(visitor_operand_before=count))
+    return PAGE_END.join(texts)
+
+
+_SILENT = logging.NullHandler()
+
+# The packages that read documents, by the suffixes of the files.
+PACKAGES = {".docx": "docx", ".pdf": "pypdf"}
+_READERS: dict[str, Callable[[bytes], str]] = {
+    ".docx": _text_of_word,
+    ".pdf": _text_of_pdf,
+}
