@@ -1,4 +1,4 @@
-"""Files of one text each, also documents. The path of a text is its id, and in the column "path"."""
+"""Files of one text each, or one document. The path of a text is its id, in the column "path"."""
 
 from __future__ import annotations
 
