@@ -28,7 +28,9 @@ PAGES = (
     "start/training-data",
     "tutorials/index",
     "reference/api/lshfast",
-    "reference/commands",
+    "reference/commands/index",
+    "reference/commands/dedup",
+    "reference/textbook-numbers",
     "how-to/records",
 )
 NO_PAGES = {"_static"}

@@ -108,7 +108,12 @@ def copy_samples(app: Any, error: Exception | None) -> None:
 
 
 # Pages that have moved: the old place, and the new one.
-MOVED = {"start/overview": "start/guide"}
+MOVED = {
+    "start/overview": "start/guide",
+    "reference/command-line": "reference/commands/index",
+    "reference/commands": "reference/commands/index",
+    "understand/planning": "understand/families",
+}
 
 
 def write_moved(app: Any, error: Exception | None) -> None:

@@ -1,9 +1,11 @@
-"""Pages of the site that are written from the code: the API by module, and each command with its options."""
+"""Pages of the site that are written from the code: the API by module, each command with its options, and the numbers
+of the textbooks."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +13,26 @@ from types import ModuleType
 from typing import Any
 
 import lshfast
+from lshfast._engine.options.declaration import HEADINGS
+from lshfast._engine.options.rules import table
+
+# The pages that show how to use a command or a group of commands.
+GUIDES = {
+    "dedup": "start/training-data",
+    "pairs": "start/guide",
+    "explain": "how-to/reports",
+    "label": "how-to/reports",
+    "check": "how-to/check",
+    "tune": "how-to/memory",
+    "passages": "how-to/passages",
+    "genomes": "how-to/genomes",
+    "images": "how-to/images",
+    "index": "how-to/text-index",
+    "records": "how-to/records",
+    "web": "how-to/web",
+    "fingerprints": "how-to/fingerprints",
+    "stage": "how-to/stages",
+}
 
 # The modules, in the order of the reference, by what they are for.
 MODULES = {
@@ -126,44 +148,144 @@ def cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
 
 
-def command_section(path: tuple[str, ...], command: Any) -> list[str]:
-    """The help of one verb: what it does, its arguments and its options."""
-    arguments = [item for item in command.params if item.param_type_name == "argument"]
-    options = [item for item in command.params if item.param_type_name == "option" and not item.hidden]
-    usage = " ".join([*path, *(item.metavar or item.name.upper() for item in arguments)])
-    lines = [f"## {' '.join(path)}", "", inspect.cleandoc(command.help or "").replace("\b\n", ""), ""]
-    lines += ["```text", f"{usage} [OPTIONS]", "```", "", "| option | default | |", "|---|---|---|"]
-    for item in [*arguments, *options]:
-        names = ", ".join(f"`{name}`" for name in [*item.opts, *item.secondary_opts])
-        default = item.default
-        shown = "" if default in (None, (), [], "", False) or callable(default) else f"`{default}`"
-        lines.append(f"| {names} | {shown} | {cell(getattr(item, 'help', None) or '')} |")
-    return [*lines, ""]
-
-
-def command_page() -> str:
+def commands_root() -> Any:
     import typer.main
 
     from lshfast._cli.main import app
 
-    root = typer.main.get_command(app)
-    lines = ["# Commands and their options", "", "What `lshfast VERB --help-all` prints, on one page.", ""]
-    for path, command in commands(root, ("lshfast",)):
-        lines += command_section(path, command)
+    return typer.main.get_command(app)
+
+
+def command_name(path: tuple[str, ...]) -> str:
+    """The name of the page of a command: `records-match`."""
+    return "-".join(path[1:])
+
+
+def command_page(path: tuple[str, ...], command: Any) -> str:
+    """The page of one command: what it does, examples, and its options under the headings of its help."""
+    from lshfast._cli.generated import ARGUMENTS
+
+    sections: dict[str, list[Any]] = {heading: [] for heading in (ARGUMENTS, *HEADINGS)}
+    for item in command.params:
+        if not getattr(item, "hidden", False):
+            sections[command.heading_of(item)].append(item)
+    usage = " ".join([*path, "[OPTIONS]", *map(argument_name, sections[ARGUMENTS])])
+    lines = [f"# {' '.join(path)}", "", inspect.cleandoc(command.help or "").replace("\b\n", ""), ""]
+    lines += ["```text", usage, "```", ""]
+    if command.examples:
+        lines += ["```sh", *command.examples, "```", ""]
+    guide = GUIDES.get(command_name(path)) or GUIDES.get(path[1])
+    if guide:
+        lines += [f"{guide_link(guide)} shows how to use it.", ""]
+    for heading, items in sections.items():
+        if items:
+            lines += [f"## {heading}", "", "| | values | default | |", "|---|---|---|---|", *map(option_row, items), ""]
     return "\n".join(lines)
 
 
-def write(docs: Path) -> None:
-    """Write the pages into docs/reference/api and docs/reference/commands.md, where they have changed."""
-    folder = docs / "reference" / "api"
+def guide_link(guide: str) -> str:
+    title = (Path(__file__).parent / f"{guide}.md").read_text("utf-8").partition("# ")[2].partition("\n")[0]
+    return f"[{title}](../../{guide}.md)"
+
+
+def option_row(item: Any) -> str:
+    names = ", ".join(f"`{name}`" for name in [*item.opts, *item.secondary_opts])
+    if item.param_type_name == "argument":
+        names = f"`{argument_name(item)}`"
+    choices = ", ".join(f"`{choice}`" for choice in getattr(item.type, "choices", ()))
+    default = item.default[0] if isinstance(item.default, list) and item.default else item.default
+    shown = "" if default in (None, (), [], "", False) or callable(default) else f"`{default}`"
+    return f"| {names} | {choices} | {shown} | {cell(getattr(item, 'help', None) or '')} |"
+
+
+def argument_name(item: Any) -> str:
+    return (item.metavar or item.name.upper()) + ("..." if item.nargs == -1 else "")
+
+
+def commands_index(root: Any) -> str:
+    """The page of all commands: groups of them as in `lshfast --help`, and which option works in which way to run."""
+    from lshfast._cli.overview import GROUPS
+
+    lines = [
+        "# Commands",
+        "",
+        "A page for each command, with all its options. `lshfast COMMAND -h` prints those that are needed daily,",
+        "`--help-all` all. `lshfast --install-completion` sets up completion in bash, zsh, fish and PowerShell.",
+        "[Inputs](../../how-to/inputs.md) and [Outputs and errors](../../how-to/outputs.md) say what is read and",
+        "written.",
+        "",
+    ]
+    found = dict(commands(root, ("lshfast",)))
+    for title, _, names in GROUPS:
+        lines += [f"## {title}", "", "| | |", "|---|---|"]
+        for path, command in found.items():
+            if path[1] in names.split():
+                lines.append(f"| [{' '.join(path)}]({command_name(path)}.md) | {first_line_of_help(command)} |")
+        lines.append("")
+    lines += [
+        "## Options by way of running",
+        "",
+        "All ways to deduplicate take the options that are not in this table.",
+        "",
+        table(),
+        "```{toctree}",
+        ":hidden:",
+        "",
+        *map(command_name, found),
+        "```",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def first_line_of_help(command: Any) -> str:
+    return inspect.cleandoc(command.help or "").partition("\n")[0]
+
+
+def command_pages() -> dict[str, str]:
+    """The pages of the folder reference/commands by their names."""
+    root = commands_root()
+    pages = {command_name(path): command_page(path, command) for path, command in commands(root, ("lshfast",))}
+    return {**pages, "index": commands_index(root)}
+
+
+def textbook_page(docs: Path) -> str:
+    """The calls that give the numbers of textbooks, one table for each text."""
+    lines = [
+        "# Numbers of the textbooks",
+        "",
+        "Which call gives which number. *Where* is the section, example or exercise of the book, or the topic of a",
+        "lecture. [The textbook](../understand/textbook.md) has the imports. The tests evaluate each call.",
+        "",
+    ]
+    _, *rows = (line.split("\t") for line in (docs / "textbook_numbers.tsv").read_text("utf-8").splitlines())
+    for text, group in itertools.groupby(rows, key=lambda row: row[0]):
+        lines += [f"## {text}", "", "| where | what | call | result |", "|---|---|---|---|"]
+        lines += [f"| {where} | {what} | `{call}` | `{result}` |" for _, where, what, call, result in group]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def write_folder(folder: Path, pages: dict[str, str]) -> None:
+    """Write the pages of a folder by their names, where they have changed, and remove all others."""
     folder.mkdir(exist_ok=True)
-    pages = {folder / f"{name}.md": text for name, text in api_pages()}
-    pages[docs / "reference" / "commands.md"] = command_page()
-    for path in {*folder.glob("*.md")} - pages.keys():  # of modules that are gone
+    for path in {*folder.glob("*.md")} - {folder / f"{name}.md" for name in pages}:
         path.unlink()
-    for path, text in pages.items():
-        if not path.exists() or path.read_text("utf-8") != text:
-            path.write_text(text, "utf-8")
+    for name, text in pages.items():
+        write_changed(folder / f"{name}.md", text)
+
+
+def write_changed(path: Path, text: str) -> None:
+    if not path.exists() or path.read_text("utf-8") != text:
+        path.write_text(text, "utf-8")
+
+
+def write(docs: Path) -> None:
+    """Write the generated pages into docs/reference."""
+    reference = docs / "reference"
+    write_folder(reference / "api", dict(api_pages()))
+    write_folder(reference / "commands", command_pages())
+    write_changed(reference / "textbook-numbers.md", textbook_page(docs))
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 Everything here is small, exact and slow. It gives the numbers of J. Leskovec, A. Rajaraman and J.
 D. Ullman, "Mining of Massive Datasets", chapter 3, and of lectures. `MinHasher`, `Bands` and
-`lshfast.exact` do the same for data; textbook.md lists which call gives which number. A column is a
-set of rows. A slot without a value is None.
+`lshfast.exact` do the same for data; docs/textbook_numbers.tsv lists which call gives which number.
+A column is a set of rows. A slot without a value is None.
 
 >>> from lshfast import textbook
 >>> textbook.minhash([set("ad"), set("c"), set("bde"), set("acd")], "beadc")

@@ -42,7 +42,7 @@ class GeneratedCommand(TyperCommand):
         for parameter in self.get_params(ctx):
             row = self._row_of(parameter, ctx)
             if row is not None:
-                rows.setdefault(self._heading_of(parameter), []).append(row)
+                rows.setdefault(self.heading_of(parameter), []).append(row)
         if len(rows.keys() - {ARGUMENTS, HELP}) < FEWEST_HEADINGS:
             rows = _under_one_heading(rows)
         arguments = rows.pop(ARGUMENTS, None)
@@ -62,7 +62,8 @@ class GeneratedCommand(TyperCommand):
                     formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
         super().format_epilog(ctx, formatter)
 
-    def _heading_of(self, parameter: Any) -> str:
+    def heading_of(self, parameter: Any) -> str:
+        """Return the heading of the help under which a parameter stands."""
         if parameter.param_type_name == "argument":
             return ARGUMENTS
         option = self.declared.get(parameter.name)

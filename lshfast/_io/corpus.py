@@ -142,7 +142,7 @@ def open_corpus(
         Parquet row with a string or bytes that are not UTF-8.
     delimiter : str, optional
         The character between the cells of CSV and TSV: one ASCII character, or "tab". By default
-        that of each file is detected in its first rows (see docs/reference/command-line.md).
+        that of each file is detected in its first rows (see docs/how-to/inputs.md).
     max_columns : int
         For JSONL inputs and an `output` of CSV, TSV or Parquet, the largest number of columns. A
         row with a name that would be a further column is a bad row. In Parquet, names inside

@@ -11,11 +11,10 @@ from lshfast import spark, stages
 from lshfast._cli.main import app
 from lshfast._engine.options import types as option_types
 from lshfast._engine.options.declared import OPTIONS
-from lshfast._engine.options.rules import table, taken_by
+from lshfast._engine.options.rules import taken_by
 from tests.cli.commands import failing, run
 from tests.make_option_types import source
 
-DOCS = Path(__file__).parents[2] / "docs"
 
 # Parameters that are no options of a deduplication: the rows, the outputs, and what only one
 # function has.
@@ -162,7 +161,3 @@ def test_commands(command, own, drivers):
                 if OPTIONS[name].several
                 else OPTIONS[name].default,
             ), name
-
-
-def test_the_table_in_the_docs():
-    assert table() in (DOCS / "reference" / "command-line.md").read_text("utf-8")

@@ -1,4 +1,4 @@
-"""Hash functions with guarantees on Python's integers, from the formulas of docs/understand/hashing.md."""
+"""Hash functions with guarantees, on Python's integers: docs/reference/definitions.md."""
 
 from tests.reference.hashing import MASK64, P, draw
 

@@ -262,6 +262,18 @@ INPUTS: dict[str, dict[str, Fill]] = {
     },
     "docs/tutorials/threshold.md": {"flats.jsonl": texts},
     "docs/tutorials/near-duplicates.md": {"pages.jsonl": texts},
+    "docs/how-to/inputs.md": {
+        **FOLDER,
+        **dict.fromkeys(["crawl.jsonl.gz", "more/a.parquet"], texts),
+        "articles/a.txt": article,
+        "sentences.txt": sentences,
+        "my_dataset/train/data-00000-of-00001.arrow": saved_dataset,
+    },
+    "docs/how-to/memory.md": FOLDER,
+    "docs/how-to/outputs.md": {**CRAWL, "crawl.jsonl.gz": texts},
+    "docs/how-to/text-index.md": dict.fromkeys(
+        ["monday.jsonl", "tuesday.jsonl"], texts
+    ),
     "docs/how-to/check.md": {**CRAWL, "kept.jsonl": texts},
     "docs/how-to/clusters.md": {
         **dict.fromkeys(["january.jsonl", "february.jsonl"], texts),
@@ -306,18 +318,6 @@ INPUTS: dict[str, dict[str, Fill]] = {
         "urls.txt": urls,
         "crawl.parquet": crawled,
         **dict.fromkeys(["links.txt", "links.csv", "duplicates.csv"], links),
-    },
-    "docs/reference/command-line.md": {
-        **CRAWL,
-        **FOLDER,
-        **dict.fromkeys(
-            ["crawl.jsonl.gz", "crawl.jsonl.zst", "more.parquet", "more/a.parquet"],
-            texts,
-        ),
-        **dict.fromkeys(["monday.jsonl", "tuesday.jsonl"], texts),
-        "articles/a.txt": article,
-        "sentences.txt": sentences,
-        "my_dataset/train/data-00000-of-00001.arrow": saved_dataset,
     },
     "docs/coming-from/datatrove.md": FOLDER,
     "docs/coming-from/dedupe.md": TABLES,

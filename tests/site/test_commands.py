@@ -14,7 +14,9 @@ from lshfast._cli.main import app
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [
-    page for page in PAGES if not {"build", "api"} & {*page.relative_to(ROOT).parts}
+    page
+    for page in PAGES
+    if not {"build", "api", "commands"} & {*page.relative_to(ROOT).parts}
 ]
 COMMAND = typer.main.get_command(app)
 SPAN = re.compile(r"(?<!`)`(lshfast [^`]+)`(?!`)")

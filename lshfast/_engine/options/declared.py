@@ -1,6 +1,6 @@
 """The options of a deduplication, each once.
 
-Signatures, the command line and the table in command-line.md follow from this declaration, or are
+Signatures, the command line and the pages of commands follow from this declaration, or are
 tested against it. What a way of running does not take, it refuses by `refuse`.
 """
 

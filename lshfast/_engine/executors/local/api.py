@@ -63,7 +63,7 @@ def dedup_files(
     inputs : path or iterable of paths
         Files (.jsonl, .csv, .tsv and .txt, each also .gz, .zst, .bz2 or .xz; .parquet, .arrow,
         .feather), folders, patterns and URLs, read in this order; "-" is standard input.
-        command-line.md lists which files of a folder are read.
+        docs/how-to/inputs.md says which files of a folder are read.
     output : path, optional
         The file for the rows that are kept, with all their columns and in their order: .jsonl,
         .csv, .tsv (each also .gz, .zst, .bz2, .xz) or .parquet; "-" is standard output. Without it
