@@ -15,7 +15,6 @@ from lshfast._engine.options.rules import taken_by
 from tests.cli.commands import failing, run
 from tests.make_option_types import source
 
-
 # Parameters that are no options of a deduplication: the rows, the outputs, and what only one
 # function has.
 OWN = {
