@@ -179,7 +179,7 @@ def command_page(path: tuple[str, ...], command: Any) -> str:
         lines += [f"{guide_link(guide)} shows how to use it.", ""]
     for heading, items in sections.items():
         if items:
-            lines += [f"## {heading}", "", "| | values | default | |", "|---|---|---|---|", *map(option_row, items), ""]
+            lines += [f"## {heading}", "", "| | |", "|---|---|", *map(option_row, items), ""]
     return "\n".join(lines)
 
 
@@ -189,13 +189,18 @@ def guide_link(guide: str) -> str:
 
 
 def option_row(item: Any) -> str:
+    """A row of the table of options: the names, and the help with the values and the default."""
     names = ", ".join(f"`{name}`" for name in [*item.opts, *item.secondary_opts])
     if item.param_type_name == "argument":
         names = f"`{argument_name(item)}`"
+    text = cell(getattr(item, "help", None) or "")
     choices = ", ".join(f"`{choice}`" for choice in getattr(item.type, "choices", ()))
+    if choices:
+        text += f" One of {choices}."
     default = item.default[0] if isinstance(item.default, list) and item.default else item.default
-    shown = "" if default in (None, (), [], "", False) or callable(default) else f"`{default}`"
-    return f"| {names} | {choices} | {shown} | {cell(getattr(item, 'help', None) or '')} |"
+    if default not in (None, (), [], "", False, True) and not callable(default) and "Default:" not in text:
+        text += f" Default: `{default}`."
+    return f"| {names} | {text} |"
 
 
 def argument_name(item: Any) -> str:
@@ -260,9 +265,10 @@ def textbook_page(docs: Path) -> str:
     ]
     _, *rows = (line.split("\t") for line in (docs / "textbook_numbers.tsv").read_text("utf-8").splitlines())
     for text, group in itertools.groupby(rows, key=lambda row: row[0]):
-        lines += [f"## {text}", "", "| where | what | call | result |", "|---|---|---|---|"]
-        lines += [f"| {where} | {what} | `{call}` | `{result}` |" for _, where, what, call, result in group]
-        lines.append("")
+        lines += [f"## {text}", "", "```{table}", ":class: numbers", ""]
+        lines += ["| where | what | call → result |", "|---|---|---|"]
+        lines += [f"| {where} | {what} | `{call}` → `{result}` |" for _, where, what, call, result in group]
+        lines += ["```", ""]
     return "\n".join(lines)
 
 
