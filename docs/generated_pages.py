@@ -230,7 +230,9 @@ def commands_index(root: Any) -> str:
     lines += [
         "## Options by way of running",
         "",
-        "All ways to deduplicate take the options that are not in this table.",
+        "All ways to deduplicate take the options that are not in this table. [Spark](../../how-to/spark.md) keeps the",
+        "first, last, longest or shortest row, or the one with the greatest value of a column; there, `--top` and",
+        "`--most` are options of `lshfast pairs`.",
         "",
         table(),
         "```{toctree}",
