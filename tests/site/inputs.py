@@ -283,12 +283,7 @@ INPUTS: dict[str, dict[str, Fill]] = {
         ["prints.csv", "suspects.csv", "database.csv"], minutiae
     ),
     "docs/how-to/genomes.md": dict.fromkeys(["a.fa.gz", "b.fa.gz", "new.fa"], genome),
-    "docs/how-to/images.md": {
-        **PHOTOS,
-        **dict.fromkeys(
-            ["more/b.png", "2024/a.png", "2025/b.png", "2026/c.png"], photo
-        ),
-    },
+    "docs/how-to/images.md": dict.fromkeys(["2024/a.png", "2025/b.png"], photo),
     "docs/how-to/kinds.md": {
         "embeddings.parquet": vectors,
         "vectors.npy": vectors,
@@ -311,6 +306,7 @@ INPUTS: dict[str, dict[str, Fill]] = {
         **dict.fromkeys(["mmlu.jsonl", "gsm8k.jsonl"], questions),
     },
     "docs/how-to/records.md": TABLES,
+    "docs/how-to/record-columns.md": TABLES,
     "docs/how-to/reports.md": CRAWL,
     "docs/how-to/shards.md": dict.fromkeys(["pages/1.jsonl", "new.jsonl"], texts),
     "docs/how-to/stages.md": FOLDER,

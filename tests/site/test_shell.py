@@ -23,8 +23,8 @@ ELSEWHERE = {
 OUTPUTS = re.compile(
     r" (?:-o|--(?:removed|html|labels|plot|passages|report|groups|review|rates|changes|save-hashes)) ([^\s-]\S*)"
 )
-LONG = ["README", "docs/index", "docs/how-to/kinds", "docs/how-to/records", "docs/how-to/stages",
-        "docs/tutorials/customers"]  # fmt: skip
+LONG = ["README", "docs/index", "docs/how-to/images", "docs/how-to/kinds", "docs/how-to/records",
+        "docs/how-to/stages", "docs/tutorials/customers"]  # fmt: skip
 MARKS = {f"{page}.md": pytest.mark.slow for page in LONG}
 ANSWERS = "s\nd\nq\n"  # to the questions of `lshfast label`
 LOOP = re.compile(r"for (\w+) in ([\w ]+); do\s+([^;\n]*?)\s*[;\n]\s*done\n")
