@@ -107,6 +107,22 @@ def steps_of(path: str) -> tuple[str, ...]:
     return tuple(steps)
 
 
+def path_fault(path: str) -> str:
+    """Return what is wrong with the brackets of a path, or "".
+
+    Examples
+    --------
+    >>> path_fault("a["), path_fault("a[0].b"), path_fault("a[].b")
+    ('unclosed bracket', 'a step into a list is []', '')
+    """
+    rest = path.replace(EACH, "")
+    if rest.count("[") > rest.count("]"):
+        return "unclosed bracket"
+    if rest.count("[") < rest.count("]"):
+        return "unopened bracket"
+    return "a step into a list is []" if "[" in rest else ""
+
+
 def stored_name(path: str) -> str:
     """Return the part of a path that names a column or a field of structs, up to the first list.
 

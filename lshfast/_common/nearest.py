@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 
+from lshfast._common.column_paths import path_fault
 from lshfast._common.visible import printable
 
 # The most names that are compared: of columns of a wide table, or of files of a folder.
@@ -92,6 +93,8 @@ def no_column(name: str, columns: Iterable[str], fault: str = "no column") -> st
     --------
     >>> no_column("txt", ["id", "text"])
     "no column 'txt'; columns are: id, text; did you mean 'text'?"
+    >>> no_column("a[", ["id", "a"])
+    "no column 'a[': unclosed bracket; columns are: id, a; did you mean 'a'?"
     """
     present_columns = tuple(columns)
     is_remembered = len(present_columns) <= MOST_REMEMBERED
@@ -109,7 +112,9 @@ def _no_column(name: str, there: tuple[str, ...], fault: str) -> str:
     others_note = (
         f" and {len(there) - MOST_SHOWN:,} more" if len(there) > MOST_SHOWN else ""
     )
-    return f"{fault} {name!r}; columns are: {shown}{others_note}{did_you_mean(name, there)}"
+    bracket = path_fault(name)
+    what = f"{fault} {name!r}" + (f": {bracket}" if bracket else "")
+    return f"{what}; columns are: {shown}{others_note}{did_you_mean(name, there)}"
 
 
 def nearest_file(error: OSError) -> str:

@@ -48,6 +48,10 @@ class LocalFile:
         return io.FileIO(self.path)
 
 
+# What a web server answers for a file that it does not have.
+MISSING_STATUSES = (404, 410)
+
+
 @dataclass(frozen=True)
 class RemoteFile:
     """A file of an fsspec file system."""
@@ -243,13 +247,33 @@ class _RemoteStream(io.RawIOBase):
 
 @contextmanager
 def remote_errors() -> Iterator[None]:
-    """Convert any exception of a remote file system, except ImportError, to OSError."""
+    """Convert any exception of a remote file system, except ImportError, to OSError.
+
+    fsspec calls a file of a web server missing whatever the server says, or if there is none.
+    """
     try:
         yield
+    except FileNotFoundError as error:
+        reason = _reason_of_server(error.__cause__)
+        if reason:
+            raise OSError(reason) from error
+        raise
     except (OSError, ImportError):
         raise
     except Exception as error:
         raise OSError(f"{type(error).__name__}: {error}") from error
+
+
+def _reason_of_server(cause: BaseException | None) -> str:
+    """Return why a file of a server cannot be read, other than that it is missing; or ""."""
+    status = getattr(cause, "status", None)
+    if status in MISSING_STATUSES or isinstance(cause, FileNotFoundError):
+        return ""
+    if status is not None:
+        return f"the server answers {status} {getattr(cause, 'message', '')}".rstrip()
+    if isinstance(cause, (OSError, TimeoutError)):
+        return f"the server does not answer: {cause or type(cause).__name__}"
+    return ""
 
 
 class Spool:
