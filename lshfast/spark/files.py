@@ -1,4 +1,4 @@
-"""The job over files on a cluster: Parquet or JSON Lines in, folders of the same format out."""
+"""The job over files on a cluster: Parquet and JSON Lines in, folders of these formats out."""
 
 from __future__ import annotations
 
@@ -130,8 +130,8 @@ def run_files(
     Parameters
     ----------
     inputs : sequence of str
-        Files, folders or patterns of Parquet, or files or patterns of JSON Lines, in any file
-        system that Spark reads.
+        Files, folders or patterns of Parquet, and files or patterns of JSON Lines, in any file
+        system that Spark reads. If there are both, rows of Parquet are written as lines of JSON.
     outputs : SparkOutputs
         Each is a folder that Spark writes, with the suffix .parquet or .jsonl. Lines of JSON are
         written as they are. The folder of removed rows also has the options of the run. The page is
@@ -156,8 +156,8 @@ def run_files(
     DataError
         If an input is missing, or a line or a text of it cannot be used.
     ValueError
-        If an option is invalid, the inputs are not of one format, an output holds an input, or the
-        outputs are not apart.
+        If an option is invalid, a column has other types in Parquet than in JSON Lines, an output
+        holds an input, or the outputs are not apart.
     FileExistsError
         If an output exists and is not to be replaced.
     """
@@ -305,7 +305,10 @@ def _opened(
         columns["value"] = order
     if by is not None:
         columns["by"] = by
-    lines = _are_lines(inputs)
+    formats = {path: _format(path) for path in inputs}
+    paths_of_lines = [path for path in inputs if formats[path] == "lines"]
+    tables = [path for path in inputs if formats[path] == "parquet"]
+    lines = bool(paths_of_lines)
     _check_formats(outputs, lines)
     if outputs.page is not None:
         check_page_output(outputs.page, inputs, outputs.overwrite)
@@ -313,21 +316,16 @@ def _opened(
     _check_new(session, outputs)
     with _errors_of_data(inputs):
         if lines:
-            frame = _lines(session, inputs, columns)
+            frame = _lines(session, paths_of_lines, columns)
+            if tables:
+                rows = session.read.parquet(*tables)
+                frame = frame.unionByName(_as_lines(rows, columns, frame))
             names: dict[str, Any] = {name: name for name in columns}
         else:
             frame = session.read.parquet(*inputs)
             names = dict(columns)
         check_places(session, frame, outputs.paths)
         yield SparkInputs(inputs, frame, names, lines)
-
-
-def _are_lines(inputs: Sequence[str]) -> bool:
-    """Return whether the inputs are JSON Lines; raise ValueError if they have several formats."""
-    formats = {_format(path) for path in inputs}
-    if len(formats) != 1:
-        raise ValueError("the inputs must be all Parquet, or all JSON Lines")
-    return formats == {"lines"}
 
 
 def _check_formats(outputs: SparkOutputs, lines: bool) -> None:
@@ -425,6 +423,38 @@ def _lines(
         value = F.concat_ws(SEPARATOR, *values) if joined else values[0]
         columns_of_rows.append(value.alias(name))
     return parsed.select(LINE, *columns_of_rows)
+
+
+def _as_lines(
+    rows: DataFrame, columns: dict[str, ColumnNames], lines: DataFrame
+) -> DataFrame:
+    """Return rows of Parquet as lines of JSON, with columns of the types that `lines` has.
+
+    Raises
+    ------
+    ValueError
+        If a column has strings in one format and numbers in the other.
+    """
+    from pyspark.sql import functions as F
+
+    names = [F.col(f"`{name.replace('`', '``')}`") for name in rows.columns]
+    line = F.to_json(F.struct(*names), {"ignoreNullFields": "false"}).alias(LINE)
+    columns_of_rows = []
+    for name, column in columns.items():
+        value = (
+            text_column(rows, checked_columns(column))
+            if name == "text"
+            else F.col(str(column))
+        )
+        kind = lines.schema[name].dataType.simpleString()
+        if name in ("id", "value"):
+            actual_kind = rows.select(value).schema[0].dataType.simpleString()
+            if (kind == "string") != (actual_kind == "string"):
+                raise ValueError(
+                    f"column {column!r} is {kind} in JSON Lines, and {actual_kind} in Parquet"
+                )
+        columns_of_rows.append(value.cast(kind).alias(name))
+    return rows.select(line, *columns_of_rows)
 
 
 def _steps_in(row: Any, path: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
+from lshfast.images import decoding
 from lshfast.images.decoding import (
     HEADER_READS,
     MAX_PIXELS,
@@ -51,6 +52,40 @@ def test_the_exif_orientation_is_applied(tmp_path, suffix, orientation):
     )
     assert near(decoded.image, upright)
     assert decoded.nbytes == os.path.getsize(path)
+
+
+def heic(folder, name, image, **options):
+    pillow_heif = pytest.importorskip("pillow_heif")
+    pillow_heif.register_heif_opener()
+    return save(folder, name, image, quality=95, **options)
+
+
+@pytest.mark.few_cases
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_heic_is_upright(tmp_path, orientation):
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    path = heic(tmp_path, "a.heic", picture(1), exif=exif.tobytes())
+    other = save(tmp_path, "a.png", picture(1), exif=exif)
+    decoded = decode(path)
+    upright = decode(other)
+    assert (decoded.width, decoded.height) == (upright.width, upright.height)
+    assert near(decoded.image, upright.image, 24)
+
+
+def test_heic_that_is_damaged_or_too_large(tmp_path, monkeypatch):
+    path = heic(tmp_path, "a.heic", picture(1))
+    with pytest.raises(ImageError, match=r"pixels, more than the 100 that max_pixels"):
+        decode(path, max_pixels=100)
+    data = (tmp_path / "a.heic").read_bytes()
+    for share in (0.02, 0.2, 0.6, 0.99):
+        (tmp_path / "cut.heic").write_bytes(data[: int(share * len(data))])
+        with pytest.raises(ImageError) as caught:
+            decode(str(tmp_path / "cut.heic"))
+        assert "\n" not in str(caught.value)
+    monkeypatch.setattr(decoding, "decodes_heic", lambda: False)
+    with pytest.raises(ImageError, match=r'is HEIC, .* pip install "lshfast\[heic\]"'):
+        decode(path)
 
 
 def test_damaged_metadata_are_no_reason_to_refuse_an_image(tmp_path):

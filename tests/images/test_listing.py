@@ -5,7 +5,7 @@ import os
 import pytest
 
 from lshfast import DataError
-from lshfast.images import list_images
+from lshfast.images import list_images, listing
 
 
 def touch(folder, *names):
@@ -25,14 +25,30 @@ def test_a_folder_is_listed_sorted_at_any_depth(tmp_path):
         "a/z.png",
         "a/a.webp",
         "c.txt",
-        "d.heic",
+        "d.HEIC",
+        "e.raw",
         ".hidden.png",
         ".cache/e.png",
         "a.tiff",
     )
     found = list_images(tmp_path)
-    assert names(found, tmp_path) == ["a.tiff", "a/a.webp", "a/z.png", "b.JPG"]
+    assert names(found, tmp_path) == [
+        "a.tiff",
+        "a/a.webp",
+        "a/z.png",
+        "b.JPG",
+        "d.HEIC",
+    ]
     assert found.other == 2
+
+
+def test_heic_is_listed_if_it_can_be_decoded(tmp_path, monkeypatch):
+    touch(tmp_path, "a.heic", "b.png")
+    assert names(list_images(tmp_path), tmp_path) == ["a.heic", "b.png"]
+    monkeypatch.setattr(listing, "decodes_heic", lambda: False)
+    found = list_images(tmp_path)
+    assert names(found, tmp_path) == ["b.png"]
+    assert found.left_out == {".heic": 1}
 
 
 def test_inputs_keep_their_order_and_a_named_file_may_have_any_suffix(tmp_path):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import http.server
 import io
 import os
 import re
 import subprocess
 import sys
+import threading
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import lshfast
 from lshfast._io import DataError, open_corpus, write_rows
 from tests.cli.commands import failing, read_jsonl, run, write_jsonl
 from tests.corpora import (
@@ -802,3 +806,54 @@ def test_values_of_parquet_that_no_text_output_can_hold_are_bad_rows(
         "skip",
     )
     assert pq.read_metadata(tmp_path / "out.parquet").num_rows == 5
+
+
+@contextmanager
+def web_server(status):
+    """Run a server that answers each request with a status, and yield its URL."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(status)
+            self.end_headers()
+
+        do_HEAD = do_GET
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        (404, "cannot be read: No such file or directory"),
+        (403, "cannot be read: the server answers 403 Forbidden"),
+        (503, "cannot be read: the server answers 503 Service Unavailable"),
+    ],
+)
+def test_what_a_web_server_answers(status, reason):
+    pytest.importorskip("aiohttp")
+    with web_server(status) as url, pytest.raises(DataError, match=reason):
+        lshfast.dedup_files(f"{url}/a.jsonl")
+
+
+def test_a_web_server_that_does_not_answer(tmp_path):
+    pytest.importorskip("aiohttp")
+    with web_server(200) as url:
+        pass  # nothing listens there any more
+    write = tmp_path / "a.jsonl"
+    write.write_text('{"text": "a"}\n')
+    for options in ({"against": f"{url}/a.jsonl"}, {}):
+        inputs = write if options else f"{url}/a.jsonl"
+        with pytest.raises(DataError, match="the server does not answer: "):
+            lshfast.dedup_files(inputs, **options)

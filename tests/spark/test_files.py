@@ -64,6 +64,32 @@ def test_lines_of_json_stay_as_they_are(spark, tmp_path, rows):
     )
 
 
+def test_lines_of_json_and_parquet_together(spark, tmp_path, rows):
+    write_jsonl(tmp_path / "a.jsonl", rows[:50])
+    table = [{**row, "more": None, "extra": row["id"] % 2 == 0} for row in rows[50:]]
+    pq.write_table(pa.Table.from_pylist(table), tmp_path / "b.parquet")
+    inputs = [tmp_path / "b.parquet", tmp_path / "a.jsonl"]
+    out = tmp_path / "kept.jsonl"
+    run("dedup", *inputs, "-o", out, "--keep", "max:year", "--by", "year", *MASTER)
+    found, _ = native(
+        [row["id"] for row in rows],
+        [row["text"] for row in rows],
+        keep=[row["year"] for row in rows],
+    )
+    kept = {key for key, keep, *_ in found if keep}
+    expected = [row for row in [*rows[:50], *table] if row["id"] in kept]
+    lines = map(json.loads, lines_of(out))
+    assert sorted(lines, key=lambda row: row["id"]) == sorted(
+        expected, key=lambda row: row["id"]
+    )
+    said = failing(2, "dedup", *inputs, "-o", tmp_path / "kept.parquet", *MASTER)
+    assert "rows of JSON Lines are written as JSON Lines" in said
+    names = [{"id": str(row["id"]), "text": row["text"]} for row in rows[50:]]
+    pq.write_table(pa.Table.from_pylist(names), tmp_path / "b.parquet")
+    said = failing(2, "dedup", *inputs, "-o", tmp_path / "other.jsonl", *MASTER)
+    assert "column 'id' is bigint in JSON Lines, and string in Parquet" in said
+
+
 def test_parquet_and_the_greatest_value_of_a_column(spark, tmp_path, rows):
     frame = spark.createDataFrame(
         [(row["id"], row["text"], row["year"]) for row in rows],
