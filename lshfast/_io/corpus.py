@@ -208,6 +208,8 @@ def open_corpus(
 class Corpus:
     """The rows of several inputs, numbered from 0 in input order; bad rows have no number.
 
+    `cell_types` are the types of CSV cells in a run of which these are some of the inputs.
+
     `batches` is pass one. All other members refer to the rows that it has read so far. Not
     thread-safe.
 
@@ -240,8 +242,10 @@ class Corpus:
         files: list[File],
         convert: Convert | None = None,
         advice: Callable[[], str] | None = None,
+        cell_types: Mapping[str, CellType] | None = None,
     ) -> None:
         self.layout = layout
+        self._cell_types = cell_types
         self.files = files
         self._convert = convert
         self._advice = advice
@@ -304,6 +308,8 @@ class Corpus:
         """
         if not any(file.delimited for file in self.files):
             return {}
+        if self._cell_types is not None:
+            return self._cell_types
         typed = [
             _TYPED[file.format](file) for file in self.files if file.format in _TYPED
         ]

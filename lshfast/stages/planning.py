@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import astuple
 from heapq import heapify, heapreplace
 from itertools import pairwise
 from typing import Any, NamedTuple, get_args
@@ -107,7 +108,9 @@ def make_stage_plan(
     )
     check_rows(corpus, rows, added)
     divided_files = _shards_of(corpus.files, shards)
+    cell_types = [[name, *astuple(kind)] for name, kind in corpus.types.items()]
     options = {
+        "cell_types": cell_types or None,
         "kind": None if engine.kind == "text" else engine.kind,
         "by": inputs.by,
         "left_out": left_out_of(files) or None,

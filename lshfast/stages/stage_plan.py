@@ -20,6 +20,7 @@ from lshfast._engine.inputs import policy_of, state_of
 from lshfast._engine.parts.earlier_columns import COLUMNS_OF_EARLIER
 from lshfast._engine.plan import Plan, described_plan
 from lshfast._io import Corpus, DataError, Output
+from lshfast._io.cells import CellType
 from lshfast._io.file_parts import part_of
 from lshfast._io.files import File, Layout, reason_of
 from lshfast._io.sources import check_local, source_of
@@ -291,7 +292,12 @@ class StagePlan:
                 begin, end = part
                 file = part_of(file, begin, end, lines_before)
             files.append(file)
-        corpus = Corpus(layout, files, None if reader is None else reader.read)
+        cell_types = {
+            name: CellType(kind, source)
+            for name, kind, source in content.get("cell_types", [])
+        }
+        convert = None if reader is None else reader.read
+        corpus = Corpus(layout, files, convert, cell_types=cell_types)
         corpus.limit_rows(
             self.budget.longest_row(0),
             "more memory (--memory of the plan) raises this limit",

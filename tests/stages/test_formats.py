@@ -6,6 +6,8 @@ import gzip
 import json
 import lzma
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from lshfast import DataError, dedup_files, stages
@@ -158,3 +160,33 @@ def test_inputs_of_several_formats(tmp_path, suffix, shards):
     if suffix == "jsonl":
         written = b"".join(path.read_bytes() for path in tables(kept))
         assert written == (tmp_path / "all.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet", "csv"])
+@pytest.mark.parametrize("keep", ["first", "max:score"])
+def test_all_formats_together(tmp_path, suffix, keep):
+    """The cells of CSV have the types of the other inputs, which other shards read."""
+    rows = [
+        {"id": i, "text": f"row {i % 7} {'of the same words ' * 9}", "score": i / 4}
+        for i in range(30)
+    ]
+    source = write_files(tmp_path / "in", rows[:10], 1)
+    pq.write_table(pa.Table.from_pylist(rows[10:20]), source / "b.parquet")
+    lines = ["id,text,score", *(",".join(map(str, row.values())) for row in rows[20:])]
+    (source / "c.csv").write_text("\n".join(lines) + "\n")
+    whole = tmp_path / f"whole.{suffix}"
+    expected = dedup_files(source, whole, id_column="id", keep=keep)
+    assert expected.summary.removed > 15
+    out = tmp_path / f"out.{suffix}"
+    work = tmp_path / "work"
+    stages.plan(source, work, out, id_column="id", keep=keep, shards=3)
+    run_all(work)
+    if suffix == "parquet":
+        kept = [row for part in tables(out) for row in pq.read_table(part).to_pylist()]
+        assert kept == pq.read_table(whole).to_pylist()
+        return
+    kept = [line for part in tables(out) for line in part.read_text().splitlines()]
+    header = lines[0] if suffix == "csv" else None
+    assert [line for line in kept if line != header] == [
+        line for line in whole.read_text().splitlines() if line != header
+    ]
