@@ -80,6 +80,7 @@ if TYPE_CHECKING:
         CodeTextsWarning,
         CrowdWarning,
         DedupResult,
+        MixedFormsWarning,
         Recommendation,
         Removal,
         ShortTextsWarning,
@@ -161,6 +162,7 @@ __all__ = [
     "LibraryDefaults",
     "LmdbStore",
     "MinHasher",
+    "MixedFormsWarning",
     "NearNeighbors",
     "Recommendation",
     "RedisStore",
@@ -201,8 +203,8 @@ if not TYPE_CHECKING:
             "_engine.executors.local.api": "dedup_files",
             "_engine.executors.memory": "dedup pairs",
             "_engine.libraries": "LibraryDefaults library_defaults",
-            "_engine": "CodeTextsWarning CrowdWarning DedupResult Recommendation Removal "
-            "ShortTextsWarning Summary recommend",
+            "_engine": "CodeTextsWarning CrowdWarning DedupResult MixedFormsWarning Recommendation "
+            "Removal ShortTextsWarning Summary recommend",
             "index": "FewNeighborsWarning LSHEnsemble LSHForest LSHIndex NearNeighbors",
             "index.hamming": "HammingIndex TanimotoIndex dedup_codes hamming_pairs tanimoto_pairs",
             "index.stores.lmdb": "LmdbStore",

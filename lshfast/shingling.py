@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -24,11 +24,12 @@ from lshfast._common.checks import (
     check_number,
     check_seed_number,
 )
+from lshfast._common.choices import NormalForm as NormalForm
 from lshfast._common.choices import Unit as Unit
 from lshfast._common.stop_words import StopWords, stop_words_of
 from lshfast._common.threads import ordered_map, pieces, thread_count
 from lshfast._common.types import BoolArray, UInt64Array
-from lshfast.kernels import sets, text
+from lshfast.kernels import sets, text, unicode
 from lshfast.kernels.text import TextError as TextError
 from lshfast.tokens import TokenSets
 
@@ -75,6 +76,10 @@ KERNELS: dict[Unit, Any] = {
     "char": text.character_shingles,
     "symbol": text.symbol_shingles,
 }
+
+# In the name of shingles with a normal form: other names of units, and the forms by their names.
+SHORT_NAMES: dict[Unit, str] = {"stopword": "stop"}
+FORMS_BY_NAME: dict[str, NormalForm] = {"nfc": "NFC", "nfkc": "NFKC"}
 
 # Bytes of text in one piece of work. Its tokens stay in the cache between shingling and sketching.
 PIECE_BYTES = 1 << 21
@@ -167,36 +172,57 @@ class Shingles(NamedTuple):
     size: int
     stop_words: StopWords | None = None
     lowercase: bool = True
+    normalize: NormalForm = "none"
     common: CommonShingles | None = None
 
     @property
     def name(self) -> str:
-        """The name in an index: "word:5", "char:9", "symbol:5" or "stopword:3:en"."""
+        """The name that an index gives these shingles: "word:5", "char:9", "symbol:5" or "stopword:3:en".
+
+        A normal form is the last part: "word:5:nfc", "stop:3:en:nfkc". With it, the unit "stopword"
+        is "stop", because a name has at most 16 characters.
+        """
         if not self.lowercase:
             raise ValueError("lowercase must be True for an index")
-        if self.stop_words is None:
-            return f"{self.unit}:{self.size}"
-        if not self.stop_words.code:
-            raise ValueError(
-                "stop_words must be those of a language for an index, which stores the language "
-                "only"
-            )
-        return f"{self.unit}:{self.size}:{self.stop_words.code}"
+        parts = [self.unit, str(self.size)]
+        if self.stop_words is not None:
+            if not self.stop_words.code:
+                raise ValueError(
+                    "stop_words must be those of a language for an index, which stores the "
+                    "language only"
+                )
+            parts.append(self.stop_words.code)
+        if self.normalize != "none":
+            parts[0] = SHORT_NAMES.get(self.unit, self.unit)
+            parts.append(self.normalize.lower())
+        return ":".join(parts)
+
+    def normalized(self, texts: text.Texts) -> text.Texts:
+        """Return texts in the normal form that is compared; without one, as they are."""
+        if self.normalize == "none":
+            return texts
+        return unicode.normalized(texts, self.normalize)
 
     def tokens_of(self, texts: text.Texts, key: int | text.HashKey) -> TokenSets:
         """Return the token sets of texts, hashed with a seed or a secret key."""
-        token_sets = self.all_tokens_of(texts, key)
+        texts = self.normalized(texts)
+        token_sets = self._tokens_of_form(texts, key)
         if self.common is None:
             return token_sets
         return self.common.left_out(
-            token_sets, self.all_tokens_of(texts, self.common.key)
+            token_sets, self._tokens_of_form(texts, self.common.key)
         )
 
     def all_tokens_of(self, texts: text.Texts, key: int | text.HashKey) -> TokenSets:
         """Return the token sets of texts with the common shingles."""
+        return self._tokens_of_form(self.normalized(texts), key)
+
+    def _tokens_of_form(self, texts: text.Texts, key: int | text.HashKey) -> TokenSets:
+        """Return all token sets of texts that are in the normal form."""
         if self.stop_words is not None:
+            stop_words = self.normalized(self.stop_words.texts)
             return TokenSets(
-                *text.stop_word_shingles(texts, self.stop_words.texts, self.size, key)
+                *text.stop_word_shingles(texts, stop_words, self.size, key)
             )
         kernel = KERNELS[self.unit]
         return TokenSets(*kernel(texts, self.size, key, self.lowercase))
@@ -207,6 +233,7 @@ def check_shingles(
     size: int | None = None,
     stop_words: str | Iterable[str] | StopWords | None = None,
     lowercase: bool = True,
+    normalize: NormalForm | None = "none",
 ) -> Shingles:
     """Return checked shingles, or raise an error that names the argument and the allowed values.
 
@@ -223,15 +250,36 @@ def check_shingles(
         "size", DEFAULT_SIZES[unit] if size is None else size, 1, text.MAX_SIZE
     )
     lowercase = check_bool("lowercase", lowercase)
+    form = check_normal_form(normalize)
     if unit == "stopword":
         if not lowercase:
             raise ValueError(
                 "lowercase must be True for unit 'stopword': stop words are compared in lower case"
             )
-        return Shingles(unit, size, stop_words_of(stop_words))
+        return Shingles(unit, size, stop_words_of(stop_words), normalize=form)
     if stop_words is not None:
         raise ValueError(f"stop_words is for unit 'stopword', not {unit!r}")
-    return Shingles(unit, size, lowercase=lowercase)
+    return Shingles(unit, size, lowercase=lowercase, normalize=form)
+
+
+def check_normal_form(normalize: Any) -> NormalForm:
+    """Return a checked normal form; None stands for "none".
+
+    Examples
+    --------
+    >>> from lshfast.shingling import check_normal_form
+    >>> check_normal_form("NFC"), check_normal_form(None)
+    ('NFC', 'none')
+    """
+    if normalize is None:
+        return "none"
+    forms = get_args(NormalForm)
+    if normalize not in forms:
+        raise ValueError(
+            f"normalize must be one of {', '.join(forms)}, not {normalize!r}"
+        )
+    form: NormalForm = normalize
+    return form
 
 
 def shingles_of_texts(name: str) -> Shingles | None:
@@ -243,6 +291,10 @@ def shingles_of_texts(name: str) -> Shingles | None:
     lshfast.shingling.Shingles : Checked arguments of `shingle`.
     """
     unit, _, parameters = name.partition(":")
+    form = FORMS_BY_NAME.get(parameters.rpartition(":")[2], "none")
+    if form != "none":
+        parameters = parameters.rpartition(":")[0]
+        unit = {short: full for full, short in SHORT_NAMES.items()}.get(unit, unit)
     size, _, language = parameters.partition(":")
     if (
         unit not in DEFAULT_SIZES
@@ -250,7 +302,7 @@ def shingles_of_texts(name: str) -> Shingles | None:
         or bool(language) != (unit == "stopword")
     ):
         return None
-    return check_shingles(unit, int(size), language or None)
+    return check_shingles(unit, int(size), language or None, normalize=form)
 
 
 def are_texts(source: Any) -> bool:
@@ -283,13 +335,14 @@ def shingle(
     size: int | None = None,
     stop_words: str | Iterable[str] | StopWords | None = None,
     lowercase: bool = True,
+    normalize: NormalForm = "none",
     *,
     seed: int = 1,
     sample: int = 1,
     bits: int = 64,
     threads: int | None = None,
 ) -> TokenSets:
-    """Split texts into shingles of words, characters or symbols, and hash each shingle to a token.
+    r"""Split texts into shingles of words, characters or symbols, and hash each shingle to a token.
 
     A word is a maximal sequence of letters, marks, digits and underscores, in lower case. In
     scripts without spaces between words, each character is a word. A character is a code point in
@@ -325,6 +378,11 @@ def shingle(
         False keeps the case of words and characters, so that "The" and "the" are different words.
         It must be True for unit "stopword". `dedup`, `pairs` and indexes of texts always use lower
         case.
+    normalize : {"none", "NFC", "NFKC"}, default "none"
+        The normal form of Unicode that is shingled (UAX #15, of the pinned Unicode 15.1.0). In NFC,
+        a letter with marks is the same text whether it is one character or several: many Vietnamese
+        and Korean texts are in both forms. NFKC also replaces ligatures, full width and other
+        variants of characters by the plain ones. It takes time for texts that are not ASCII only.
     seed : int, default 1
         Seed of the hash, in 0..2**64 - 1. Only sets with the same seed can be compared. For a
         secret seed, draw one number, ``MinHasher(seed="random").seed``, and pass it both here and
@@ -390,8 +448,13 @@ def shingle(
     >>> short = shingle(["A rose is a rose"], size=4, bits=32)
     >>> short.tokens.dtype, bool(short.tokens.max() < 2**32)
     (dtype('uint64'), True)
+    >>> composed, decomposed = "caf\u00e9", "cafe\u0301"
+    >>> len(set(shingle([composed, decomposed]).tokens.tolist()))
+    2
+    >>> len(set(shingle([composed, decomposed], normalize="NFC").tokens.tolist()))
+    1
     """
-    shingles = check_shingles(unit, size, stop_words, lowercase)
+    shingles = check_shingles(unit, size, stop_words, lowercase, normalize)
     column = text.Texts(texts)
     seed = check_seed_number(seed)
     sample = check_int("sample", sample, 1, MOST_SAMPLE)

@@ -21,7 +21,7 @@ KEY = Argument("key", "ID", "The id of a row, or FILE:LINE.", str)
 READING_OPTIONS = (*options_named("column", "id_column"), *READING)
 PLAN_OPTIONS = (
     LEAST_SIMILARITY,
-    *options_named("unit", "size", "exact"),
+    *options_named("unit", "size", "normalize", "exact"),
     MEASURE_OF_TEXTS,
 )
 EXPLAIN_OPTIONS = (

@@ -72,6 +72,7 @@ BUILD_OPTIONS = (
         "unit",
         "size",
         "stop_words",
+        "normalize",
         "num_perm",
         "scheme",
         "recall",

@@ -28,8 +28,11 @@ Grouping: TypeAlias = Literal["star", "components"]
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 OnError: TypeAlias = Literal["stop", "skip"]
 
+# The normal form of Unicode in which texts are compared.
+NormalForm: TypeAlias = Literal["none", "NFC", "NFKC"]
+
 # What the texts of rows are split into, by the option of this name.
-Split: TypeAlias = Literal["paragraph", "line"]
+Split: TypeAlias = Literal["paragraph", "line", "sentence"]
 Format: TypeAlias = Literal[
     "jsonl", "csv", "tsv", "parquet", "arrow", "npy", "text", "lines"
 ]

@@ -19,6 +19,7 @@ from lshfast._common.lazy import lazy_names
 
 if TYPE_CHECKING:
     from lshfast._engine.account.crowds import CrowdWarning
+    from lshfast._engine.account.normal_forms import MixedFormsWarning
     from lshfast._engine.account.report import DedupResult, Removal, Summary
     from lshfast._engine.account.short_texts import (
         CodeTextsWarning,
@@ -31,6 +32,7 @@ __all__ = [
     "CodeTextsWarning",
     "CrowdWarning",
     "DedupResult",
+    "MixedFormsWarning",
     "Recommendation",
     "Removal",
     "ShortTextsWarning",
@@ -43,6 +45,7 @@ if not TYPE_CHECKING:
         __name__,
         {
             "account.crowds": "CrowdWarning",
+            "account.normal_forms": "MixedFormsWarning",
             "account.report": "DedupResult Removal Summary",
             "account.short_texts": "CodeTextsWarning Recommendation ShortTextsWarning "
             "recommend",

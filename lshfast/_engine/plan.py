@@ -200,6 +200,8 @@ class Plan:
             arguments["rows_per_band"] = bands.rows_per_band
         if self.exact or self.measure == "containment":
             arguments["exact"] = self.exact
+        if self.shingles.normalize != "none":
+            arguments["normalize"] = self.shingles.normalize
         for name in ("ignore_common", "top", "most"):
             if getattr(self, name) is not None:
                 arguments[name] = getattr(self, name)
@@ -218,6 +220,7 @@ class Plan:
             "recall": self.recall,
             "verify": self.verify,
             "measure": self.measure,
+            "normalize": self.shingles.normalize,
             "ignored_shingles": None if common is None else len(common),
             "top": self.top,
             "most": self.most,
@@ -263,7 +266,12 @@ def make_plan(**values: Unpack[PlanOptions]) -> Plan:
     threshold = THRESHOLD
     if options.threshold is not None:
         threshold = check_threshold(options.threshold)
-    shingles = check_shingles(options.unit, options.size, options.stop_words)
+    shingles = check_shingles(
+        options.unit,
+        options.size,
+        options.stop_words,
+        normalize=options.normalize,
+    )
     _check_choices(options.verify, options.groups)
     measure = _check_measure_of(options.measure, options.verify, bool(options.exact))
     if options.ignore_common is not None:

@@ -81,7 +81,7 @@ class FamilyRows:
             is_single = isinstance(items, (str, bytes))
             seed = getattr(self.family, "seed", 1)
             texts = [items] if is_single else items
-            sets = shingle(texts, *self._shingles[:4], seed=seed, threads=threads)
+            sets = shingle(texts, *self._shingles[:5], seed=seed, threads=threads)
             return self._rows(sets, threads), is_single
         self._check_sketcher(items)
         is_single = isinstance(items, np.ndarray) and items.ndim == 1

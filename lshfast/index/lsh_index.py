@@ -442,7 +442,7 @@ class LSHIndex(StoredIndex):
             )
         is_single = isinstance(items, (str, bytes))
         texts = [items] if is_single else items
-        sets = shingle(texts, *shingles[:4], seed=self.hasher.seed, threads=threads)
+        sets = shingle(texts, *shingles[:5], seed=self.hasher.seed, threads=threads)
         signatures = self.hasher.sketch(sets, threads=threads)
         return signatures[0] if is_single else signatures
 

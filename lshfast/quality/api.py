@@ -81,7 +81,7 @@ def check(
 
     Warns
     -----
-    ShortTextsWarning, CodeTextsWarning, DecimalCodesWarning
+    ShortTextsWarning, MixedFormsWarning, CodeTextsWarning, DecimalCodesWarning
         As for `dedup`.
 
     See Also

@@ -38,7 +38,7 @@ BELOW = 0.3
 
 # Options of the plan that finds the pairs of texts, besides the least similarity.
 PLAN_OPTIONS = (
-    *options_named("unit", "size", "stop_words", "num_perm"),
+    *options_named("unit", "size", "stop_words", "normalize", "num_perm"),
     replace(
         OPTIONS["recall"],
         default=0.95,

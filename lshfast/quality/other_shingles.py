@@ -85,7 +85,7 @@ def other_joins(
     joins = []
     edges = np.array([plan.threshold, np.nextafter(1, 2)], np.float64)
     for unit, size in SHINGLES:
-        shingles = check_shingles(unit, size)
+        shingles = check_shingles(unit, size, normalize=plan.shingles.normalize)
         if shingles[:2] == plan.shingles[:2]:
             continue
         rows_of_shingles = KeyedRows(

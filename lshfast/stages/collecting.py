@@ -64,6 +64,7 @@ def collect(plan: StagePlan, shard: int) -> None:
             "words": measured.words.tolist(),
             "characters": measured.characters.tolist(),
             "symbol_shares": measured.symbol_shares.tolist(),
+            "forms": list(measured.forms),
         }
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from lshfast._common.progress import Progress
 from lshfast._engine.account.findings import summary_of
+from lshfast._engine.account.normal_forms import FormCounts
 from lshfast._engine.account.report import Summary
 from lshfast._engine.account.short_texts import Lengths, advice_of
 from lshfast._engine.clock import Stage
@@ -135,5 +136,9 @@ def _advice(plan: StagePlan, of_shards: list[dict[str, Any]]) -> str:
         joined("words", np.int64),
         joined("characters", np.int64),
         joined("symbol_shares", np.float64),
+        FormCounts(
+            sum(shard["forms"][0] for shard in of_shards),
+            sum(shard["forms"][1] for shard in of_shards),
+        ),
     )
     return advice_of(lengths, plan.engine)

@@ -70,7 +70,8 @@ def main() -> None:
     ]
     assert len(blocks) <= 256
     print(
-        f"/* Sentence_Break of Unicode {UNICODE}, written by make_sentence_tables.py: do not edit.\n"
+        f"/* Sentence_Break of Unicode {UNICODE}, written by make_sentence_tables.py: do not "
+        "edit.\n"
         " * class of code point c: sentence_stage2[sentence_stage1[c >> 7] * 128 + (c & 127)]. */"
     )
     print(

@@ -230,8 +230,10 @@ cdef bint _origins(_Room room, normal_form form, const uint8_t* text, size_t len
             ends += 1
         at, made, is_copy = end, made + length_made, not is_copy
         pause(&last_pause)
+    if ends < n:
+        return False
     _count_characters(text, out)
-    return ends == n
+    return True
 
 
 cdef void _count_characters(const uint8_t* text, int64_t[:, ::1] out) noexcept nogil:

@@ -18,6 +18,12 @@ from lshfast._common import decimal_codes
 from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast._engine.account.crowds import CrowdWarning, Limited
 from lshfast._engine.account.display import SIMILARITY_NAMES
+from lshfast._engine.account.normal_forms import (
+    ADVICE,
+    FormCounts,
+    MixedFormsWarning,
+    form_counts,
+)
 from lshfast._engine.columns import Column, ShingledTexts
 from lshfast._engine.plan import Plan
 from lshfast._io.stored_texts import StoredTexts
@@ -34,6 +40,9 @@ BYTES_PER_WORD = 6
 # Of longer texts in the sample, so many of at most so many bytes are read for their symbols.
 LONG_TEXTS = 64
 MOST_BYTES = 1 << 16
+
+# Its multiples mod 1 are spread evenly, and have no period.
+GOLDEN_SECTION = (5**0.5 - 1) / 2
 
 # Texts are like code or URLs if in most of them at least this share of the symbols are operators
 # and punctuation. Measured shares: prose .1 to .25, licences .27, sources of Python .46 and of C
@@ -148,7 +157,7 @@ class Recommendation(NamedTuple):
 
 @dataclass(frozen=True)
 class Lengths:
-    """Sorted lengths of a sample of texts; texts without words are omitted.
+    """Sorted lengths of a sample of texts, without texts that have no words; and their forms.
 
     `symbol_shares` has the shares of operators and punctuation among the symbols of texts.
     """
@@ -156,6 +165,7 @@ class Lengths:
     words: Int64Array
     characters: Int64Array
     symbol_shares: Float64Array
+    forms: FormCounts
 
     def median(self, unit: Unit) -> int:
         """Return the median length in words or in characters."""
@@ -179,8 +189,7 @@ def sample_of(n: int) -> Int64Array:
 
 def sample_for(n: int, plan: Plan) -> Int64Array:
     """Return the rows of n that a run measures: none if it gives no advice in any case."""
-    is_advised = n >= FEWEST_TEXTS and plan.kind == "text"
-    return sample_of(n if is_advised else 0)
+    return sample_of(n if plan.kind == "text" else 0)
 
 
 def lengths_of(texts: Texts | StoredTexts) -> Lengths:
@@ -193,12 +202,15 @@ def lengths_of(texts: Texts | StoredTexts) -> Lengths:
 def are_read(nbytes: Int64Array) -> BoolArray:
     """Return which texts of a sample are read, given their lengths: all short and some long ones.
 
-    Long ones only show whether texts are like code or URLs.
+    Long ones only show whether texts are like code or URLs, and their normal forms. They are at
+    irregular places: every second text may be in another language.
     """
     is_read = nbytes <= LONG_BYTES
     long_places = np.flatnonzero(~is_read & (nbytes <= MOST_BYTES))
-    step = -(-len(long_places) // LONG_TEXTS)
-    is_read[long_places[:: max(1, step)]] = True
+    if len(long_places) > LONG_TEXTS:
+        shares = np.arange(LONG_TEXTS, dtype=np.float64) * GOLDEN_SECTION % 1
+        long_places = long_places[(shares * len(long_places)).astype(np.int64)]
+    is_read[long_places] = True
     return np.asarray(is_read)
 
 
@@ -224,7 +236,10 @@ def lengths_of_sample(rows: Int64Array, nbytes: Int64Array, texts: Texts) -> Len
     wordy = counts["word"] > 0
     shares = 1 - words[symbols > 0] / symbols[symbols > 0]
     return Lengths(
-        np.sort(counts["word"][wordy]), np.sort(counts["char"][wordy]), np.sort(shares)
+        np.sort(counts["word"][wordy]),
+        np.sort(counts["char"][wordy]),
+        np.sort(shares),
+        form_counts(texts),
     )
 
 
@@ -297,14 +312,18 @@ def recommendation(lengths: Lengths) -> Recommendation:
 
 
 def advice_for(column: Column, plan: Plan) -> str:
-    """Return advice if other shingles fit the texts of a run better, or else ""."""
-    if len(column) < FEWEST_TEXTS or not isinstance(column, ShingledTexts):
+    """Return advice if texts are in several forms, like code, or too short for the shingles; or ""."""
+    if not isinstance(column, ShingledTexts):
         return ""
     return advice_of(lengths_of(column.texts), plan)
 
 
 def advice_of(lengths: Lengths, plan: Plan) -> str:
-    """Return the advice of `advice_for` for a sample of texts with these lengths."""
+    """Return the advice of `advice_for` for a sample of texts with these lengths and forms."""
+    return lengths.forms.advice(plan) or _advice_of_lengths(lengths, plan)
+
+
+def _advice_of_lengths(lengths: Lengths, plan: Plan) -> str:
     unit = plan.shingles.unit
     if unit in ("word", "stopword") and lengths.are_like_code:
         return CODE_ADVICE
@@ -346,6 +365,8 @@ def warn_of(advice: str, limited: Limited | None = None) -> None:
     """Warn the caller of a public function of advice, and of comparisons that were left out."""
     if advice == decimal_codes.ADVICE:
         decimal_codes.warn_of_decimal_codes(advice)
+    elif advice == ADVICE:
+        warnings.warn(advice, MixedFormsWarning, stacklevel=3)
     elif advice:
         category = CodeTextsWarning if advice == CODE_ADVICE else ShortTextsWarning
         warnings.warn(advice, category, stacklevel=3)

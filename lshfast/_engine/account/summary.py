@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
-from lshfast._common.choices import ItemMeasure, PairMeasure
+from lshfast._common.choices import ItemMeasure, NormalForm, PairMeasure
 from lshfast._common.display import Figure, counted, figure
 from lshfast._engine.account.by_value import RemovedBy
 from lshfast._engine.account.crowds import Limited
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from lshfast._engine.clusters.lasting import ClusterFigures
 
 INDEXED = "kept rows that are new or replaced in the index"
+NORMALIZED = "the normal form of all texts; exact copies are equal in it"
 IGNORED = "different shingles that are common and did not count"
 
 
@@ -98,6 +99,8 @@ class Summary(Account):
     lines : dict of str to int
         Files that were read as one text each and may have a text on each line, with their numbers
         of lines.
+    normalize : {"none", "NFC", "NFKC"}
+        The normal form of Unicode in which texts were compared.
     ignored_shingles : int or None
         Different shingles that did not count because they are common; None without `ignore_common`.
     max_candidates, limited, left_out : int or None
@@ -150,6 +153,7 @@ class Summary(Account):
     indexed: int | None = None
     index_change: str = field(default="", compare=False)
     measure: ItemMeasure = "jaccard"
+    normalize: NormalForm = "none"
     ignored_shingles: int | None = None
     max_candidates: int | None = None
     limited: int | None = None
@@ -199,6 +203,8 @@ class Summary(Account):
             yield figure("bands x rows", f"{self.bands} x {self.rows_per_band}", recall)
         else:
             yield figure("join", "exact", "every similar pair is found")
+        if self.normalize != "none":
+            yield figure("compared in", self.normalize, NORMALIZED)
         if self.ignored_shingles is not None:
             yield figure("ignored", self.ignored_shingles, IGNORED)
         if self.limits is not None:
@@ -279,6 +285,8 @@ def short_figures(s: Summary) -> Iterator[Figure]:
         yield Figure("bands x rows", f"{s.bands} x {s.rows_per_band}", recall)
     else:
         yield Figure("join", "exact", "every similar pair is found")
+    if s.normalize != "none":
+        yield Figure("compared in", s.normalize, NORMALIZED)
     if s.ignored_shingles is not None:
         yield Figure("ignored", f"{s.ignored_shingles:,}", IGNORED)
     if s.limits is not None:

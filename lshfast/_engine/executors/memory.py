@@ -177,6 +177,9 @@ def dedup(
     CodeTextsWarning
         If most of at least 100 texts have as many operators and punctuation as code or URLs, and
         `unit` is "word" or "stopword".
+    MixedFormsWarning
+        If some texts have letters with marks as one character and others as several, and
+        `normalize` is "none".
     DecimalCodesWarning
         If all codes are texts of decimal digits, which are read as hexadecimal.
 
@@ -322,7 +325,7 @@ def pairs(
 
     Warns
     -----
-    CrowdWarning, ShortTextsWarning, CodeTextsWarning, DecimalCodesWarning
+    CrowdWarning, ShortTextsWarning, MixedFormsWarning, CodeTextsWarning, DecimalCodesWarning
         As for `dedup`.
 
     See Also

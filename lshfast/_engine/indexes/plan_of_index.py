@@ -97,6 +97,7 @@ def _stored_options(parameters: Parameters, kind: Kind | None) -> dict[str, Any]
         stored["unit"] = shingles.unit
         stored["size"] = shingles.size
         stored["stop_words"] = words and words.language
+        stored["normalize"] = shingles.normalize
     if parameters.threshold is not None:
         stored["threshold"] = parameters.threshold
     return stored

@@ -304,6 +304,7 @@ OF_INDEX = (
     "unit",
     "size",
     "stop_words",
+    "normalize",
     "num_perm",
     "scheme",
     "recall",

@@ -15,6 +15,7 @@ from lshfast._common.choices import (
     Grouping,
     ItemMeasure,
     Kind,
+    NormalForm,
     OnDuplicate,
     OnError,
     OutputFormat,
@@ -263,6 +264,15 @@ OPTIONS: dict[str, Option] = {
             verbs=MEASURING,
             kinds=TEXTS,
             metavar="LANGUAGE",
+        ),
+        Option(
+            "normalize",
+            "none",
+            "Normal form of Unicode in which texts are compared; NFC: a letter with marks is the "
+            "same as one character or several; NFKC: also ligatures, full width.",
+            NormalForm,
+            "plan",
+            kinds=TEXTS,
         ),
         Option(
             "num_perm",
@@ -520,12 +530,13 @@ OPTIONS: dict[str, Option] = {
         Option(
             "split",
             None,
-            "paragraph, line: remove similar paragraphs or lines, not rows.",
+            "paragraph, line, sentence: remove similar paragraphs, lines or sentences, not rows.",
             Split,
             "run",
             verbs=DEDUP,
             without=dict.fromkeys(
-                ("cap", "stages"), "paragraphs and lines are deduplicated in memory"
+                ("cap", "stages"),
+                "paragraphs, lines and sentences are deduplicated in memory",
             ),
             kinds=TEXTS,
             drivers=("files",),

@@ -55,6 +55,12 @@ DETAILS: dict[str, tuple[str, str]] = {
         "str or iterable of str, optional",
         'For unit "stopword", the language (default "english") or the stop words; see `shingle`.',
     ),
+    "normalize": (
+        '{"none", "NFC", "NFKC"}, default "none"',
+        "The normal form of Unicode in which texts are compared; see `shingle`. The texts that are "
+        "written and shown stay as they are. Exact copies are then texts with equal shingles in "
+        "this form.",
+    ),
     "num_perm": ("int, default 128", "Slots of a signature, in 1..65,536."),
     "scheme": (
         '{"fast", "classic"}, default "fast"',

@@ -15,6 +15,7 @@ from lshfast._common.choices import (
     Grouping,
     ItemMeasure,
     Kind,
+    NormalForm,
     OnDuplicate,
     OutputFormat,
     Scheme,
@@ -30,6 +31,7 @@ class DedupOptions(TypedDict, total=False):
 
     radius: float | None
     stop_words: str | Iterable[str] | None
+    normalize: NormalForm | None
     num_perm: int | None
     scheme: Scheme | None
     recall: float | None
@@ -49,6 +51,7 @@ class PairOptions(TypedDict, total=False):
 
     radius: float | None
     stop_words: str | Iterable[str] | None
+    normalize: NormalForm | None
     num_perm: int | None
     scheme: Scheme | None
     recall: float | None
@@ -67,6 +70,7 @@ class SampleOptions(TypedDict, total=False):
 
     radius: float | None
     stop_words: str | Iterable[str] | None
+    normalize: NormalForm | None
     num_perm: int | None
     scheme: Scheme | None
     recall: float | None
@@ -93,6 +97,7 @@ class FileOptions(TypedDict, total=False):
     weight: str | None
     radius: float | None
     stop_words: str | Iterable[str] | None
+    normalize: NormalForm | None
     num_perm: int | None
     scheme: Scheme | None
     recall: float | None
@@ -131,6 +136,7 @@ class StageOptions(TypedDict, total=False):
     max_columns: int | None
     kind: Kind | None
     stop_words: str | Iterable[str] | None
+    normalize: NormalForm | None
     num_perm: int | None
     scheme: Scheme | None
     recall: float | None
@@ -151,6 +157,7 @@ class SparkDedupOptions(TypedDict, total=False):
     """Options of `lshfast.spark.dedup` that it does not write out."""
 
     stop_words: str | Iterable[str] | None
+    normalize: NormalForm | None
     num_perm: int | None
     scheme: Scheme | None
     recall: float | None
@@ -167,6 +174,7 @@ class SparkPairOptions(TypedDict, total=False):
     """Options of `lshfast.spark.pairs` that it does not write out."""
 
     stop_words: str | Iterable[str] | None
+    normalize: NormalForm | None
     num_perm: int | None
     scheme: Scheme | None
     recall: float | None
@@ -183,6 +191,7 @@ class SparkSampleOptions(TypedDict, total=False):
     """Options of `lshfast.spark.check` that it does not write out."""
 
     stop_words: str | Iterable[str] | None
+    normalize: NormalForm | None
     num_perm: int | None
     scheme: Scheme | None
     recall: float | None
@@ -199,6 +208,7 @@ class PlanOptions(TypedDict, total=False):
     unit: Unit | None
     size: int | None
     stop_words: str | Iterable[str] | None
+    normalize: NormalForm | None
     num_perm: int | None
     scheme: Scheme | None
     recall: float | None

@@ -226,7 +226,9 @@ def explain_row(
 
 def shared_of(text: str, other: str, plan: Plan) -> SharedShingles:
     """Return the common shingles of two texts, by the shingles and the measure of a run."""
-    texts = Texts([text.encode("utf-8", "replace"), other.encode("utf-8", "replace")])
+    texts = plan.shingles.normalized(
+        Texts([text.encode("utf-8", "replace"), other.encode("utf-8", "replace")])
+    )
     tokens = plan.shingles.all_tokens_of(texts, draw_hash_key())
     rows = [
         tokens.tokens[tokens.offsets[row] : tokens.offsets[row + 1]] for row in (0, 1)

@@ -141,7 +141,7 @@ def dedup_files(
 
     Warns
     -----
-    CrowdWarning, ShortTextsWarning, CodeTextsWarning, DecimalCodesWarning
+    CrowdWarning, ShortTextsWarning, MixedFormsWarning, CodeTextsWarning, DecimalCodesWarning
         As for `dedup`.
 
     See Also
