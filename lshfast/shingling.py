@@ -199,9 +199,7 @@ class Shingles(NamedTuple):
 
     def normalized(self, texts: text.Texts) -> text.Texts:
         """Return texts in the normal form that is compared; without one, as they are."""
-        if self.normalize == "none":
-            return texts
-        return unicode.normalized(texts, self.normalize)
+        return normalized(texts, self.normalize)
 
     def tokens_of(self, texts: text.Texts, key: int | text.HashKey) -> TokenSets:
         """Return the token sets of texts, hashed with a seed or a secret key."""
@@ -262,8 +260,25 @@ def check_shingles(
     return Shingles(unit, size, lowercase=lowercase, normalize=form)
 
 
+def normalized(texts: text.Texts, form: NormalForm) -> text.Texts:
+    """Return texts in a normal form, "none" for as they are.
+
+    A text that is not UTF-8 stays as it is.
+
+    See Also
+    --------
+    lshfast.shingling.check_normal_form : Check the name of a normal form.
+    lshfast.shingle : Convert texts to sets of shingles.
+    """
+    return texts if form == "none" else unicode.normalized(texts, form)
+
+
 def check_normal_form(normalize: Any) -> NormalForm:
     """Return a checked normal form; None stands for "none".
+
+    See Also
+    --------
+    lshfast.shingling.normalized : Texts in a normal form.
 
     Examples
     --------

@@ -89,10 +89,11 @@ def split_sentences(text: str) -> list[str]:
     r"""Split a text at the sentence boundaries of Unicode; the sentences, joined, are the text.
 
         The boundaries are those of UAX #29 with the data of Unicode 15.1.0, in every interpreter. A
-        line break ends a sentence, and white space behind a sentence belongs to it. A full stop before
-        a small letter ends none, but that of an abbreviation before a capital letter does.
+    line break ends a sentence, and white space behind a sentence belongs to it. A full stop does
+    not end a sentence if the next letter is lower case; the full stop of an abbreviation before a
+    capital letter does.
 
-        Parameters
+    Parameters
         ----------
         text : str
 

@@ -183,7 +183,7 @@ class Plan:
         """The arguments of `make_plan` that give this plan again, without the threads."""
         words = self.shingles.stop_words
         bands = self.chosen_bands
-        arguments = {
+        arguments: dict[str, Any] = {
             "threshold": self.threshold,
             "verify": self.verify,
             "groups": self.groups,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lshfast._common.choices import NormalForm
 from lshfast._common.progress import Progress
 from lshfast._engine.clock import Clock
 from lshfast.kernels.text import Texts
@@ -21,6 +22,7 @@ def find(
     most_copies: int | None = 16,
     remove: RemovedCopies = "first",
     more_than: int | None = None,
+    normalize: NormalForm = "none",
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> SharedPassages:
@@ -50,6 +52,11 @@ def find(
     more_than : int, optional
         1 to 2**31 - 1. Leave out only runs of `length` units that occur at more places than this.
         It takes the place of `most_copies`, and is not for a search against other texts.
+    normalize : {"none", "NFC", "NFKC"}, default "none"
+        The normal form of Unicode in which texts are compared, as for `shingle`. Words and
+        characters are counted in this form; the places of passages are those in the texts as they
+        are. A passage that begins or ends within what several characters became together, or one
+        character became several, gets all of it.
     threads : int, optional
         At least 1. The default is the number of CPUs that this process may use.
     progress : callable, optional
@@ -105,7 +112,9 @@ def find(
     >>> found.without_copies(pages)
     ['One. ', 'Two. ', 'Three. ']
     """
-    plan = make_passage_plan(length, unit, most_copies, threads, remove, more_than)
+    plan = make_passage_plan(
+        length, unit, most_copies, threads, remove, more_than, normalize
+    )
     if more_than is not None and against is not None:
         raise ValueError(
             "more_than counts the places of a run in texts, and is not for a search against "

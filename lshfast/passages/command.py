@@ -51,6 +51,7 @@ PASSAGES_OPTIONS = (
     daily_option(
         "min_chars", None, "Characters of the shortest passage, instead of words.", int
     ),
+    *options_named("normalize"),
     Option(
         "most_copies",
         16,
@@ -122,6 +123,7 @@ def find_passages(options: Options, console: Console) -> None:
         options.threads,
         "all" if options.remove == "all" else "first",
         options.more_than,
+        options.normalize,
     )
     for name in ("against_column", "against_id_column"):
         if options[name] is not None and not options.against:

@@ -9,12 +9,14 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from lshfast._common.choices import NormalForm
 from lshfast._common.column_paths import check_written_back
 from lshfast._common.display import Figure, counted, figure
 from lshfast._common.progress import Progress
 from lshfast._common.rows import parts_of_rows
 from lshfast._common.types import AnyArray
 from lshfast._common.visible import one_line
+from lshfast._engine.account.display import normal_form_figures
 from lshfast._engine.frame import Job, ShortenedRows
 from lshfast._engine.inputs import Inputs, text_batches
 from lshfast._engine.pages.rows import texts_by_row
@@ -139,6 +141,8 @@ class PassagesSummary(ShortenedRows):
     passages : int
         Passages in the table.
     unit : {"word", "char"}
+    normalize : {"none", "NFC", "NFKC"}
+        The normal form of Unicode in which texts were compared.
     units, covered : int
         Words or characters of all rows that are not short, and how many of them are in those
         passages.
@@ -170,6 +174,7 @@ class PassagesSummary(ShortenedRows):
     shared: int
     passages: int
     unit: str
+    normalize: NormalForm = "none"
     units: int
     covered: int
     files: list[FileCounts]
@@ -219,6 +224,7 @@ class PassagesSummary(ShortenedRows):
             covered = f"{self.covered:,} in passages, {percent} of them"
         else:
             covered = ""
+        yield from normal_form_figures(self.normalize)
         yield figure("passages", self.passages, f"in {counted(self.shared, 'row')}")
         yield figure(f"{self.unit}s", self.units, covered)
         yield from self._pair_figures()
@@ -374,6 +380,7 @@ def find_in_files(
         shared=int((result.covered > 0).sum()),
         passages=len(result),
         unit=plan.unit,
+        normalize=plan.normalize,
         units=int(result.units.sum()),
         covered=int(result.covered.sum()),
         files=counts,

@@ -66,7 +66,8 @@ def all_places(
         return np.empty(0, PLACE)
     # Each place of a passage is in a span.
     rows = np.unique(np.concatenate([spans["i"], spans["j"]]))
-    column = number_units(texts.take(rows), counts[rows], make_vocabulary(plan), True)
+    compared = plan.normalized(texts.take(rows))
+    column = number_units(compared, counts[rows], make_vocabulary(plan), True)
     _, chosen = np.unique(crowds_of(spans, within=True).numbers, return_index=True)
     starts = column.starts[np.searchsorted(rows, spans["i"][chosen])]
     firsts = starts + spans["i_unit"][chosen]
@@ -89,7 +90,7 @@ def all_places(
         texts,
         np.concatenate([places["row"], places["row"]]),
         np.concatenate([first_units, last_units]),
-        plan.unit == "word",
+        plan,
     )
     begins, ends = bounds[: len(places)], bounds[len(places) :]
     places["start"] = begins[:, 2]

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from lshfast._common.checks import check_int
+from lshfast._common.choices import NormalForm
 from lshfast._common.threads import thread_count
+from lshfast.kernels.text import Texts
+from lshfast.shingling import check_normal_form, normalized
 
 PassageUnit: TypeAlias = Literal["word", "char"]
 RemovedCopies: TypeAlias = Literal["first", "all"]
@@ -38,6 +41,8 @@ class PassagePlan:
     more_than : int or None
         The number of places above which a run is cut, which is `most_copies` then; None cuts all
         that occur twice.
+    normalize : {"none", "NFC", "NFKC"}
+        The normal form of Unicode in which texts are compared.
     """
 
     length: int
@@ -46,6 +51,11 @@ class PassagePlan:
     threads: int
     remove: RemovedCopies = "first"
     more_than: int | None = None
+    normalize: NormalForm = "none"
+
+    def normalized(self, texts: Texts) -> Texts:
+        """Return texts in the normal form that is compared; without one, as they are."""
+        return normalized(texts, self.normalize)
 
     @property
     def size(self) -> int:
@@ -65,6 +75,7 @@ def make_passage_plan(
     threads: int | None = None,
     remove: RemovedCopies = "first",
     more_than: int | None = None,
+    normalize: NormalForm = "none",
 ) -> PassagePlan:
     """Check the parameters; see `PassagePlan`."""
     if remove not in get_args(RemovedCopies):
@@ -83,4 +94,5 @@ def make_passage_plan(
         thread_count(threads),
         remove,
         more_than,
+        check_normal_form(normalize),
     )

@@ -90,26 +90,26 @@ def find_within(
 
     Words are compared by hashes of `word_bits` bits, and those of the passages by their letters. If
     these differ, which happens once in 2**word_bits comparisons of different words, the search is
-    done again with numbers of words.
+    done again with numbers of words. Texts in a normal form are compared by numbers at once.
     """
-    words = plan.unit == "word"
+    by_hash = plan.unit == "word" and plan.normalize == "none"
     with clock.stage("sample"):
         texts, samples = sample_all(batches, make_sampler(plan), plan.threads)
     clock.add("sample", 0, texts.nbytes)
     with clock.stage("compare"):
         found = search_within(
-            texts, samples, plan, progress, word_bits if words else None
+            texts, samples, plan, progress, word_bits if by_hash else None
         )
     with clock.stage("locate"):
-        spans = _located(found.matches, texts, words)
-        if words and not have_same_words(texts, *(spans[name] for name in _BYTES)):
+        spans = _located(found.matches, texts, plan)
+        if by_hash and not have_same_words(texts, *(spans[name] for name in _BYTES)):
             found = search_within(texts, samples, plan, progress)
-            spans = _located(found.matches, texts, words)
+            spans = _located(found.matches, texts, plan)
         counts = samples.counts
         matches = found.matches
         ranges = union_of(counts, matches.y, matches.y_unit, matches.units)
         cut_ranges = _cut_ranges(found, ranges, counts, plan)
-        cuts = cuts_of(texts, counts, cut_ranges, words)
+        cuts = cuts_of(texts, counts, cut_ranges, plan)
         covered = ranges.units(len(texts))
         return FoundPassages(
             spans,
@@ -147,9 +147,9 @@ def _cut_ranges(
     )
 
 
-def _located(matches: RowMatches, texts: Texts, words: bool) -> Spans:
+def _located(matches: RowMatches, texts: Texts, plan: PassagePlan) -> Spans:
     spans = in_order(spans_of(matches, "j"))
-    locate(spans, {"i": texts, "j": texts}, words)
+    locate(spans, {"i": texts, "j": texts}, plan)
     return spans
 
 
@@ -186,16 +186,15 @@ def find_against(
     The held texts are the others, whose passages are searched for; or, with ``held_side="i"``, the
     texts themselves, and the others are read in batches.
     """
-    words = plan.unit == "word"
     side = "i" if held_side == "j" else "j"
 
     def find(texts: Texts, samples: Samples) -> _StreamPiece:
         matches, windows = held_texts.find(texts, samples)
         spans = spans_of(matches, side)
-        locate(spans, {side: texts}, words)
+        locate(spans, {side: texts}, plan)
         ranges = union_of(samples.counts, matches.y, matches.y_unit, matches.units)
         cuts = (
-            cuts_of(texts, samples.counts, ranges, words)
+            cuts_of(texts, samples.counts, ranges, plan)
             if side == "i"
             else np.empty(0, CUT)
         )
@@ -221,7 +220,7 @@ def find_against(
     with clock.stage("locate"):
         spans, cuts, units, covered = (column.finished() for column in columns)
         spans = in_order(spans)
-        locate(spans, {held_side: held_texts.texts}, words)
+        locate(spans, {held_side: held_texts.texts}, plan)
         rows, first = held_texts.windows_of(found_groups)
         both = (
             np.concatenate([spans[held_side], rows]),
@@ -237,7 +236,7 @@ def find_against(
         ]
         if held_side == "i":
             sides = sides[::-1]
-            cuts = cuts_of(held_texts.texts, held_texts.counts, ranges, words)
+            cuts = cuts_of(held_texts.texts, held_texts.counts, ranges, plan)
         return FoundPassages(
             spans,
             cuts,

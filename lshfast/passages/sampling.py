@@ -89,7 +89,7 @@ def make_sampler(plan: PassagePlan, key: HashKey | None = None) -> Sampler:
     kernel = word_shingles if plan.unit == "word" else character_shingles
 
     def sample(texts: Texts) -> Samples:
-        offsets, tokens = kernel(texts, plan.size, key)
+        offsets, tokens = kernel(plan.normalized(texts), plan.size, key)
         starts, places, lows = passages.winnow(offsets, tokens, plan.window)
         per_row = np.diff(starts)
         shingles = np.diff(offsets)

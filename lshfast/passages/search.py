@@ -96,7 +96,9 @@ def search_within(
     rows, samples = samples.select(shared)
     compared = texts.take(rows)
     if word_bits is None:
-        column = number_units(compared, samples.counts, make_vocabulary(plan), True)
+        column = number_units(
+            plan.normalized(compared), samples.counts, make_vocabulary(plan), True
+        )
     else:
         column = hash_words(compared, samples.counts, word_bits)
     places = column.place(samples.places, samples.per_row)
@@ -201,7 +203,10 @@ class HeldTexts:
         self._rows, samples = samples.select(np.ones(len(samples.hashes), np.bool_))
         self._vocabulary = make_vocabulary(plan)
         self._column = number_units(
-            texts.take(self._rows), samples.counts, self._vocabulary, True
+            plan.normalized(texts.take(self._rows)),
+            samples.counts,
+            self._vocabulary,
+            True,
         )
         self._places = self._column.place(samples.places, samples.per_row)
         self._groups = groups = HashGroups(samples.hashes)
@@ -239,7 +244,8 @@ class HeldTexts:
         is_found = group >= 0
         group = group[is_found]
         rows, samples = samples.select(is_found)
-        column = number_units(texts.take(rows), samples.counts, self._vocabulary, False)
+        compared = self._plan.normalized(texts.take(rows))
+        column = number_units(compared, samples.counts, self._vocabulary, False)
         places = column.place(samples.places, samples.per_row)
         low, high = samples.windows(places)
         counts = np.where(self._crowded[group], 0, self._groups.sizes[group])

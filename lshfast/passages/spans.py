@@ -8,6 +8,7 @@ import numpy as np
 
 from lshfast._common.types import Int64Array, RecordArray
 from lshfast.kernels.text import Texts
+from lshfast.passages.plan import PassagePlan
 from lshfast.passages.search import RowMatches
 from lshfast.passages.units import bounds_of
 
@@ -80,14 +81,14 @@ def in_order(spans: Spans) -> Spans:
     return spans[np.lexsort([spans[name] for name in ("j_unit", "j", "i_unit", "i")])]
 
 
-def locate(spans: Spans, sides: dict[str, Texts], words: bool) -> None:
+def locate(spans: Spans, sides: dict[str, Texts], plan: PassagePlan) -> None:
     """Write where the spans begin and end in the texts of some sides ("i", "j")."""
     for texts in {id(texts): texts for texts in sides.values()}.values():
         names = [side for side, column in sides.items() if column is texts]
         rows = np.concatenate([spans[name] for name in names] * 2)
         first = np.concatenate([spans[f"{name}_unit"] for name in names])
         last = first + np.concatenate([spans["units"] for _ in names]) - 1
-        bounds = bounds_of(texts, rows, np.concatenate([first, last]), words)
+        bounds = bounds_of(texts, rows, np.concatenate([first, last]), plan)
         begins = bounds[: len(first)]
         ends = bounds[len(first) :]
         for number, name in enumerate(names):
@@ -98,12 +99,14 @@ def locate(spans: Spans, sides: dict[str, Texts], words: bool) -> None:
             spans[f"{name}_end_byte"] = ends[part, 1]
 
 
-def cuts_of(texts: Texts, counts: Int64Array, ranges: Ranges, words: bool) -> Cuts:
+def cuts_of(
+    texts: Texts, counts: Int64Array, ranges: Ranges, plan: PassagePlan
+) -> Cuts:
     """Return the bytes of ranges, which end where the next unit outside of ranges begins."""
     inside = ranges.end < counts[ranges.rows]
     rows = np.concatenate([ranges.rows, ranges.rows[inside]])
     bounds = bounds_of(
-        texts, rows, np.concatenate([ranges.start, ranges.end[inside]]), words
+        texts, rows, np.concatenate([ranges.start, ranges.end[inside]]), plan
     )[:, 0]
     cuts = np.zeros(len(ranges.rows), CUT)
     cuts["row"] = ranges.rows

@@ -11,7 +11,7 @@ from lshfast._common.rows import int64_range, run_begins
 from lshfast._common.run_key import P, draw_hash_key
 from lshfast._common.threads import pieces
 from lshfast._common.types import Int64Array, UInt32Array
-from lshfast.kernels import passages
+from lshfast.kernels import passages, unicode
 from lshfast.kernels.text import Texts, word_shingles
 from lshfast.passages.plan import PassagePlan
 from lshfast.shingling import PIECE_BYTES
@@ -65,7 +65,7 @@ def number_units(
     vocabulary: passages.Vocabulary | None,
     is_held: bool,
 ) -> UnitTexts:
-    """Return texts as units. New words are added to the vocabulary if `is_held`."""
+    """Return normalized texts as units. New words are added to the vocabulary if `is_held`."""
     units = passages.units_of(texts, counts, vocabulary, is_held)
     return UnitTexts(np.cumsum(counts + 1, dtype=np.int64) - counts, counts, units)
 
@@ -92,10 +92,11 @@ def hash_words(texts: Texts, counts: Int64Array, bits: int) -> UnitTexts:
     return UnitTexts(starts, counts, units)
 
 
-def bounds_of(texts: Texts, rows: Any, units: Any, words: bool) -> Int64Array:
+def bounds_of(texts: Texts, rows: Any, units: Any, plan: PassagePlan) -> Int64Array:
     """Return where units begin and end: first byte, end byte, first character, end character.
 
-    The result is int64 (n, 4).
+    The result is int64 (n, 4). The units are those of the normal form, and the places are those of
+    the texts as they are: of characters that became others together, each gets the place of all.
     """
     if not len(rows):
         return np.empty((0, 4), np.int64)
@@ -103,7 +104,21 @@ def bounds_of(texts: Texts, rows: Any, units: Any, words: bool) -> Int64Array:
     rows = rows[order]
     units = units[order]
     new = run_begins(rows, units)
-    places = passages.locate(texts, rows[new], units[new], words)
+    places = _places_of(texts, rows[new], units[new], plan)
     bounds = np.empty((len(order), 4), np.int64)
     bounds[order] = places[np.cumsum(new, dtype=np.int64) - 1]
     return bounds
+
+
+def _places_of(
+    texts: Texts, rows: Int64Array, units: Int64Array, plan: PassagePlan
+) -> Int64Array:
+    """Return the bounds of units that rise by text and number."""
+    words = plan.unit == "word"
+    if plan.normalize == "none":
+        return passages.locate(texts, rows, units, words)
+    is_first = run_begins(rows)
+    located = texts.take(rows[is_first])
+    numbers = np.cumsum(is_first, dtype=np.int64) - 1
+    places = passages.locate(plan.normalized(located), numbers, units, words)
+    return unicode.origins(located, plan.normalize, numbers, places)

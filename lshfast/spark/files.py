@@ -260,7 +260,11 @@ def run_pairs(
         _save(similar_pairs.withColumnsRenamed(names), output, outputs)
         if page is not None:
             evidence = evidence_of_similar(
-                similar_pairs, source.shown(page), run.read_of_files, source.files
+                similar_pairs,
+                source.shown(page),
+                run.read_of_files,
+                source.files,
+                summary.normalize,
             )
             title = f"Similar pairs in {named(inputs)}"
             _write_page(
@@ -526,7 +530,9 @@ def _write_page_of_removed(
 ) -> None:
     """Write the page of removed rows if there is one; `error` explains the missing outputs."""
     if outputs.page is not None:
-        evidence = evidence_of_removed(result, source.shown(outputs.page), source.files)
+        evidence = evidence_of_removed(
+            result, source.shown(outputs.page), source.files, summary.normalize
+        )
         title = f"Near-duplicates in {named(source.paths)}"
         refusal = refusal_of(error)
         _write_page(

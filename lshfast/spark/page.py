@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lshfast._common.choices import NormalForm
 from lshfast._engine.pages.evidence import (
     COLUMNS,
     LARGE_GROUPS,
@@ -18,11 +19,12 @@ from lshfast._engine.pages.evidence import (
     Evidence,
     ExamplePair,
     InputRows,
+    differences_of,
     of_large_group,
     places_in_group,
     spread,
 )
-from lshfast._io.pages.differences import Span, compare
+from lshfast._io.pages.differences import Span
 from lshfast.spark.run import FILE
 from lshfast.spark.session import configured
 
@@ -39,7 +41,10 @@ class SimilarRows(NamedTuple):
 
 
 def evidence_of_removed(
-    result: DataFrame, texts: DataFrame | None, names: Mapping[str, str]
+    result: DataFrame,
+    texts: DataFrame | None,
+    names: Mapping[str, str],
+    normalize: NormalForm = "none",
 ) -> Evidence:
     """Return what the page shows of removed rows.
 
@@ -51,6 +56,8 @@ def evidence_of_removed(
         The columns id and text of the rows that were read; None to show no texts.
     names : mapping of str to str
         The names of all files, by URL, also of those without rows.
+    normalize : {"none", "NFC", "NFKC"}, default "none"
+        The normal form in which the run compared texts.
     """
     from pyspark.sql import functions as F
 
@@ -81,6 +88,7 @@ def evidence_of_removed(
             texts,
             inputs,
             removing=True,
+            normalize=normalize,
         )
 
 
@@ -89,6 +97,7 @@ def evidence_of_similar(
     texts: DataFrame | None,
     rows_read: Mapping[str, int],
     names: Mapping[str, str],
+    normalize: NormalForm = "none",
 ) -> Evidence:
     """Return what the page shows of pairs, as `lshfast.spark.pairs` returns them.
 
@@ -107,6 +116,7 @@ def evidence_of_similar(
             texts,
             inputs,
             removing=False,
+            normalize=normalize,
         )
 
 
@@ -161,6 +171,7 @@ def _evidence(
     inputs: Sequence[InputRows],
     *,
     removing: bool,
+    normalize: NormalForm,
 ) -> Evidence:
     """Return the evidence of pairs of rows, the least similar first, and of groups."""
     from pyspark.sql import functions as F
@@ -198,18 +209,22 @@ def _evidence(
                 keys.update(pair[1:])
         shown_texts = _texts_of(texts, keys)
     examples = {
-        reason: [_example(pair, shown_texts) for pair in shown_pairs]
+        reason: [_example(pair, shown_texts, normalize) for pair in shown_pairs]
         for reason, shown_pairs in pairs_by_reason.items()
         if shown_pairs
     }
     return Evidence(counts, group_sizes, examples, inputs)
 
 
-def _example(pair: SimilarRows, texts: Mapping[Any, str] | None) -> ExamplePair:
+def _example(
+    pair: SimilarRows, texts: Mapping[Any, str] | None, normalize: NormalForm
+) -> ExamplePair:
     row_spans: list[Span] = []
     other_spans: list[Span] = []
     if texts is not None:
-        row_spans, other_spans = compare(texts[pair.id], texts[pair.other])
+        row_spans, other_spans = differences_of(
+            texts[pair.id], texts[pair.other], normalize
+        )
     return ExamplePair(
         str(pair.id), str(pair.other), pair.similarity, row_spans, other_spans
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lshfast._common.choices import NormalForm
 from lshfast._common.extras import optional
 from lshfast._common.run_key import draw_hash_numbers
 from lshfast._engine.clock import Clock
@@ -47,6 +48,7 @@ def passages(
     length: int = 50,
     unit: PassageUnit = "word",
     most_copies: int | None = 16,
+    normalize: NormalForm = "none",
     limits: Limits | None = None,
 ) -> DataFrame:
     """Find all passages that two rows of a DataFrame share, or that rows share with other texts.
@@ -75,6 +77,8 @@ def passages(
     unit : {"word", "char"}, default "word"
     most_copies : int or None, default 16
         As for `lshfast.passages.find`, in 1..2**31 - 1.
+    normalize : {"none", "NFC", "NFKC"}, default "none"
+        As for `lshfast.passages.find`.
     limits : Limits, optional
         Sizes from which the run proceeds in another way. The result does not depend on them.
 
@@ -149,7 +153,7 @@ def passages(
     ... )  # doctest: +SKIP
     """
     check_pyspark()
-    plan = make_passage_plan(length, unit, most_copies, 1)
+    plan = make_passage_plan(length, unit, most_copies, 1, normalize=normalize)
     kind_of_column(df, text, ("text",))
     source = source_of(df, text, id, "first")
     with running(df.sparkSession):

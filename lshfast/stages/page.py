@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lshfast._common.choices import NormalForm
 from lshfast._common.errors import TooManyRemovedError
 from lshfast._common.visible import without_secrets
 from lshfast._engine.pages.dedup import page_of
@@ -109,18 +110,20 @@ class _LargeGroup(NamedTuple):
 class _ShownRows(NamedTuple):
     """The keys of rows, the texts of those that are shown, and keys of entries that are kept.
 
-    The texts are None if no text is shown. The key of an entry is that of the row removed for it.
+    The texts are None if no text is shown; those of a pair are shown in the normal form. The key of
+    an entry is that of the row removed for it.
     """
 
     keys: dict[int, str]
     texts: dict[int, str] | None
     entries: dict[int, str]
+    normalize: NormalForm
 
     def example(self, pair: Compared) -> ExamplePair:
         """Return a pair as the page shows it."""
         spans: tuple[Any, Any] = ([], [])
         if self.texts is not None:
-            spans = compared_spans(pair, self.texts)
+            spans = compared_spans(pair, self.texts, normalize=self.normalize)
         is_entry = pair.other < 0
         kept_key = self.entries[pair.row] if is_entry else self.keys[pair.other]
         return ExamplePair(self.keys[pair.row], kept_key, pair.similarity, *spans)
@@ -212,7 +215,8 @@ def _rows(
             if shown:
                 texts |= _texts(corpus, first, shown_rows.intersection(rows_of_shard))
     entries = {row: key for note in notes for row, key in note["entries"]}
-    return _ShownRows(keys, texts if shown else None, entries)
+    normalize = plan.engine.shingles.normalize
+    return _ShownRows(keys, texts if shown else None, entries, normalize)
 
 
 def _texts(corpus: Corpus, first_row: int, rows: set[int]) -> dict[int, str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, ClassVar
 
-from lshfast._common.choices import ItemMeasure
+from lshfast._common.choices import ItemMeasure, NormalForm
 from lshfast._common.display import Figure, Shown, counted, escape, figure
 from lshfast._common.visible import visible
 from lshfast._engine.clock import Stage
@@ -162,6 +162,13 @@ def groups_figure(groups: int, largest: int, noun: str) -> Figure:
 def empty_note(number: int, measure: ItemMeasure = "jaccard") -> str:
     """Return a note on rows without shingles, or without another item, if there are any."""
     return f"{number:,} without {contents_of(measure)} (empty)" if number else ""
+
+
+def normal_form_figures(normalize: NormalForm) -> Iterator[Figure]:
+    """Yield the line that names the normal form in which texts were compared, if there is one."""
+    if normalize != "none":
+        note = "the normal form of all texts; exact copies are equal in it"
+        yield figure("compared in", normalize, note)
 
 
 def contents_of(measure: ItemMeasure) -> str:

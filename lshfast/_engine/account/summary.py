@@ -17,6 +17,7 @@ from lshfast._engine.account.display import (
     contents_of,
     empty_note,
     groups_figure,
+    normal_form_figures,
     place_of_recall,
 )
 from lshfast._engine.account.earlier import EarlierFigures
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from lshfast._engine.clusters.lasting import ClusterFigures
 
 INDEXED = "kept rows that are new or replaced in the index"
-NORMALIZED = "the normal form of all texts; exact copies are equal in it"
 IGNORED = "different shingles that are common and did not count"
 
 
@@ -203,8 +203,7 @@ class Summary(Account):
             yield figure("bands x rows", f"{self.bands} x {self.rows_per_band}", recall)
         else:
             yield figure("join", "exact", "every similar pair is found")
-        if self.normalize != "none":
-            yield figure("compared in", self.normalize, NORMALIZED)
+        yield from normal_form_figures(self.normalize)
         if self.ignored_shingles is not None:
             yield figure("ignored", self.ignored_shingles, IGNORED)
         if self.limits is not None:
@@ -285,8 +284,7 @@ def short_figures(s: Summary) -> Iterator[Figure]:
         yield Figure("bands x rows", f"{s.bands} x {s.rows_per_band}", recall)
     else:
         yield Figure("join", "exact", "every similar pair is found")
-    if s.normalize != "none":
-        yield Figure("compared in", s.normalize, NORMALIZED)
+    yield from normal_form_figures(s.normalize)
     if s.ignored_shingles is not None:
         yield Figure("ignored", f"{s.ignored_shingles:,}", IGNORED)
     if s.limits is not None:

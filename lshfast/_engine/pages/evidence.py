@@ -9,11 +9,15 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from lshfast._common.arrow_columns import checked_column, objects_of
+from lshfast._common.choices import NormalForm
 from lshfast._common.types import BoolArray, Float64Array, Int64Array
+from lshfast._engine.account.summary import Summary
 from lshfast._engine.pairs.listed import PairArray
-from lshfast._io.pages.differences import Span, compare, excerpt
+from lshfast._io.pages.differences import Differences, Span, compare, excerpt
 from lshfast._io.pages.page import short
 from lshfast.join.pair_arrays import PAIR
+from lshfast.kernels.text import Texts
+from lshfast.shingling import normalized
 
 # Rows that are shown with their texts: the least similar ones, some over the whole range, and of
 # each large group.
@@ -53,6 +57,8 @@ class Decided(Protocol):
     def keys(self) -> Sequence[Any] | None: ...
     @property
     def earlier_texts(self) -> Sequence[str | None] | None: ...
+    @property
+    def summary(self) -> Summary: ...
     def kept_key(self, row: int) -> Any: ...
 
 
@@ -326,12 +332,26 @@ def _example(
     earlier_text = None
     if pair.other < 0 and result.earlier_texts is not None:
         earlier_text = result.earlier_texts[pair.row]
-    spans = ([], []) if texts is None else compared_spans(pair, texts, earlier_text)
+    spans: tuple[list[Span], list[Span]] = ([], [])
+    if texts is not None:
+        spans = compared_spans(pair, texts, earlier_text, result.summary.normalize)
     return ExamplePair(keys[0], keys[1], pair.similarity, *spans)
 
 
+def differences_of(first: str, second: str, normalize: NormalForm) -> Differences:
+    """Return the spans of two texts in the normal form that is compared."""
+    texts = [first, second]
+    if normalize != "none":
+        normal = normalized(Texts(texts), normalize)
+        texts = [normal[place].decode() for place in (0, 1)]
+    return compare(*texts)
+
+
 def compared_spans(
-    pair: Compared, texts: Mapping[int, str], earlier_text: str | None = None
+    pair: Compared,
+    texts: Mapping[int, str],
+    earlier_text: str | None = None,
+    normalize: NormalForm = "none",
 ) -> tuple[list[Span], list[Span]]:
     """Return the texts of two rows with their differences; an entry of an index may have none."""
     removed_text = texts[pair.row]
@@ -343,4 +363,6 @@ def compared_spans(
         )
         return excerpt(removed_text), [reason]
     kept_text = texts[pair.other] if earlier_text is None else earlier_text
-    return compare(removed_text[:TEXT_CHARACTERS], kept_text[:TEXT_CHARACTERS])
+    return differences_of(
+        removed_text[:TEXT_CHARACTERS], kept_text[:TEXT_CHARACTERS], normalize
+    )

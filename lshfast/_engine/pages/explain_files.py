@@ -12,11 +12,11 @@ from lshfast._common.visible import shortened
 from lshfast._engine.account.display import SIMILARITY_NAMES
 from lshfast._engine.inputs import Inputs, text_batches
 from lshfast._engine.options.stored import OF_FOLDER, StoredOptions
+from lshfast._engine.pages.evidence import differences_of
 from lshfast._engine.pages.explanation import COMMON, MOST_ROWS, Explanation, shared_of
 from lshfast._engine.parts.removals import EARLIER_TEXT
 from lshfast._engine.plan import AnyPlan
 from lshfast._io import DataError
-from lshfast._io.pages.differences import compare
 from lshfast._io.whole_tables import read_whole
 
 
@@ -157,7 +157,9 @@ def explain(
         if len(texts) == 2:
             row_text, second_text = texts
             shared = shared_of(row_text, second_text, text_plan)
-            differences = compare(row_text, second_text)
+            differences = differences_of(
+                row_text, second_text, text_plan.shingles.normalize
+            )
     compared = second != kept_key
     if compared:
         removed = NOT_REMOVED

@@ -14,9 +14,9 @@ from lshfast._common.run_key import draw_hash_key
 from lshfast._common.types import BoolArray
 from lshfast._common.visible import visible
 from lshfast._engine.account.display import SIMILARITY_NAMES, bound_name
-from lshfast._engine.pages.evidence import Decided, TextsOf
+from lshfast._engine.pages.evidence import Decided, TextsOf, differences_of
 from lshfast._engine.plan import AnyPlan, Plan
-from lshfast._io.pages.differences import Differences, Span, compare
+from lshfast._io.pages.differences import Differences, Span
 from lshfast._io.pages.page import short
 from lshfast.kernels.passages import locate, slices
 from lshfast.kernels.text import Texts
@@ -208,7 +208,9 @@ def explain_row(
         texts = texts_of(np.unique(np.array(rows, np.int64)))
         kept_text = texts[keeper] if earlier_text is None else earlier_text
         shared = shared_of(texts[row], kept_text, text_plan)
-        differences = compare(texts[row], kept_text)
+        differences = differences_of(
+            texts[row], kept_text, text_plan.shingles.normalize
+        )
     return Explanation(
         row if result.keys is None else result.keys[row],
         result.kept_key(row),
