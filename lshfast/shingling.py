@@ -177,7 +177,7 @@ class Shingles(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name that an index gives these shingles: "word:5", "char:9", "symbol:5" or "stopword:3:en".
+        """The name in an index: "word:5", "char:9", "symbol:5" or "stopword:3:en".
 
         A normal form is the last part: "word:5:nfc", "stop:3:en:nfkc". With it, the unit "stopword"
         is "stop", because a name has at most 16 characters.

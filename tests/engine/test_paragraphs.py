@@ -19,11 +19,13 @@ from lshfast._engine.paragraphs import (
     run_paragraphs,
     split_lines,
     split_paragraphs,
+    split_sentences,
 )
 from lshfast._engine.plan import make_plan
 from lshfast._io import DataError
 from tests.cli.commands import ENDINGS, failing, run, stopped, write_long
 from tests.corpora import load, make
+from tests.reference.sentences import sentences
 
 pytestmark = pytest.mark.usefixtures("little_work")
 
@@ -112,6 +114,53 @@ def test_rows_are_put_together_again(tmp_path, kind, keep):
 def test_lines_end_with_line_feeds(text):
     lines = split_lines(text)
     assert lines == ([*io.StringIO(text, newline="\n")] or [""])
+
+
+@given(PARTS.map("".join))
+@example("")
+@example('He said "No." Then he left.\nWhy? (Ask.) ')
+def test_sentences_make_up_the_text(text):
+    found = split_sentences(text)
+    assert "".join(found) == text
+    assert found == ([part for part in sentences(text) if part] or [""])
+
+
+@pytest.mark.parametrize("kind", [".jsonl", ".csv", ".parquet"])
+def test_sentences_are_removed_from_rows(tmp_path, kind):
+    notice = "We use cookies on this site to serve you."
+    texts = [
+        f"The first story is about rain in the north. {notice} It ends, e.g. here.",
+        f"{notice} The second story tells of snow and of wind!  {notice}",
+        f" {notice} (...)\n",
+        "A row that has one sentence only",
+        f"他走了。{notice} 我留下。",
+        "",
+    ]
+    path = make(
+        tmp_path / f"in{kind}",
+        [{"id": f"r{i}", "text": text} for i, text in enumerate(texts)],
+    )
+    out, removed = tmp_path / f"out{kind}", tmp_path / "removed.jsonl"
+    options = "--split", "sentence", "--id-column", "id", "--removed", removed
+    answer = run("dedup", path, "-o", out, *options)
+    assert [(row["id"], row["text"] or "") for row in load(out)] == [
+        ("r0", texts[0]),
+        ("r1", "The second story tells of snow and of wind!"),
+        ("r3", texts[3]),
+        ("r4", "他走了。我留下。"),
+        ("r5", ""),
+    ]
+    table = [
+        (row["key"], row["sentence"], row["kept_key"], row["kept_sentence"])
+        for row in load(removed)
+    ]
+    assert table == [
+        ("r1", 0, "r0", 1),
+        ("r1", 2, "r0", 1),
+        ("r2", 0, "r0", 1),
+        ("r4", 1, "r0", 1),
+    ]
+    assert re.search(r"sentences +13 ", answer.stderr)
 
 
 @pytest.mark.parametrize("kind", [".jsonl", ".csv", ".parquet"])
@@ -214,7 +263,7 @@ def test_the_command(tmp_path):
         "--memory",
         "1G",
     )
-    assert "paragraphs and lines are deduplicated in memory" in said
+    assert "paragraphs, lines and sentences are deduplicated in memory" in said
     said = failing(
         2,
         "dedup",

@@ -312,7 +312,7 @@ def recommendation(lengths: Lengths) -> Recommendation:
 
 
 def advice_for(column: Column, plan: Plan) -> str:
-    """Return advice if texts are in several forms, like code, or too short for the shingles; or ""."""
+    """Return advice if texts are in several forms, like code, or too short; or else ""."""
     if not isinstance(column, ShingledTexts):
         return ""
     return advice_of(lengths_of(column.texts), plan)

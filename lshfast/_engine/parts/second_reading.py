@@ -12,7 +12,6 @@ from lshfast._engine.account.short_texts import (
     Lengths,
     are_read,
     lengths_of_sample,
-    sample_is_read,
 )
 from lshfast._engine.inputs import texts_again
 from lshfast._io import Corpus

@@ -5,6 +5,7 @@ added there needs a case here.
 """
 
 import re
+import unicodedata
 
 import pytest
 from hypothesis import given, settings
@@ -59,6 +60,7 @@ CASES = [
     Case({"verify": "none", "seed": 7, "bands": 20, "rows_per_band": 5}, ids="id"),
     Case({"measure": "containment", "threshold": 0.9, "keep": "last"}, ids="id"),
     Case({"ignore_common": 0.05, "threshold": 0.5, "size": 2}, ids="id"),
+    Case({"normalize": "NFC", "threshold": 0.6, "unit": "char"}, ids="id"),
     Case({"exact": True, "threshold": 0.7}),
     Case({"against": True}, ids="id"),
     Case({"kind": "text"}, ids="id"),
@@ -335,6 +337,33 @@ def test_the_answer_of_spark_is_that_of_a_run_in_memory(
     check(
         run, wanted, Spark(spark, LIMITS[OF_SPARK.index(case) % len(LIMITS)]), tmp_path
     )
+
+
+@pytest.mark.parametrize("normalize", ["NFC", "NFKC"])
+@pytest.mark.parametrize("verb", ["dedup", "pairs"])
+def test_texts_in_several_forms(tmp_path, small_parts, normalize, verb):
+    """Each row is in one form; the answers are those of a run in memory, which finds copies across forms."""
+    records = [
+        {
+            "id": f"é{number:03}",
+            "number": number,
+            "text": unicodedata.normalize(
+                ("NFC", "NFD", "NFKD")[number % 3],
+                " ".join(f"é{number // 4}ự{word}ﬁ" for word in range(60)),
+            ),
+        }
+        for number in range(120)
+    ]
+    case = Case({"normalize": normalize}, ids="id", pairs=verb == "pairs")
+    run = Run(
+        case, records, write_inputs(case, tmp_path / "in", records), tmp_path / "out"
+    )
+    run.out.mkdir()
+    wanted = Files().run(run)
+    assert wanted["summary"].groups == {"NFC": 40, "NFKC": 30}[normalize]
+    for driver in (Memory(), Capped(), Resumed(5, 2000), Stages(3, 4)):
+        (tmp_path / str(driver)).mkdir()
+        check(run, wanted, driver, tmp_path / str(driver))
 
 
 # Copies of bytes and of words, chains of texts that differ in some words, texts without words, and
