@@ -97,7 +97,8 @@ class LSHIndex(StoredIndex):
         The store of the entries, such as `LmdbStore` or `RedisStore`. The default is memory.
     shingles : str, default ""
         Name of the shingles, at most 16 ASCII characters. "word:5" stands for ``shingle(texts,
-        "word", 5, seed=seed)``, "char:9" for 9 characters. The name is stored with the index, and
+        "word", 5, seed=seed)``, "char:9" for 9 characters, "word:5:nfc" for words in the normal
+        form NFC. The name is stored with the index, and
         must be equal if two indexes, or an index and a run, are used together. If it has this form,
         `insert` and `query` accept texts, and the command line accepts the index unless it has a
         family other than MinHash.

@@ -38,8 +38,9 @@ class Parameters:
     threshold : float or None
         The similarity, in (0, 1], that the bands were chosen for; None if it is not known.
     shingles : str
-        Name of the shingles: "word:5", "char:9", "symbol:5", "stopword:3:en", another name of up to
-        16 ASCII characters, or "" if it is not known.
+        Name of the shingles: "word:5", "char:9", "symbol:5", "stopword:3:en", with a normal form
+        "word:5:nfc" or "stop:3:en:nfkc", another name of up to 16 ASCII characters, or "" if it is
+        not known.
     family : str
         Description of the family of hash functions (`Family.describe`), at most 2**20 bytes of
         UTF-8. "" for MinHash, where scheme and seed say the same. With a family of 1 row per band,
