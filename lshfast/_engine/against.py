@@ -8,7 +8,7 @@ entry is not compared with other rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -33,15 +33,16 @@ BATCH_ROWS = 1 << 16
 class Earlier:
     """Rows removed for an earlier entry, the entry's key, and the similarity to it.
 
-    Without `estimated`, all similarities are estimates. `texts` has the texts of entries by the
-    rows, and `figures` what was read; both are None in a run that reads no earlier texts.
+    Without `estimated`, all similarities are estimates. `texts` has for each row of the run the
+    text of its entry, or None, and `figures` what was read; both are None in a run that reads no
+    earlier texts.
     """
 
     rows: Int64Array
     keys: list[Any]
     similarity: Float64Array
     estimated: BoolArray | None = None
-    texts: Mapping[int, str] | None = None
+    texts: Sequence[str | None] | None = None
     figures: EarlierFigures | None = None
 
     def among(self, is_compared: BoolArray) -> Earlier:
@@ -78,12 +79,9 @@ class Earlier:
         keys: list[Any] = [None] * n
         for row, key in zip(self.rows.tolist(), self.keys, strict=True):
             keys[row] = key
-        texts = None
-        if self.texts is not None:
-            texts = list(map(self.texts.get, range(n)))
         return {
             "earlier": keys,
-            "earlier_texts": texts,
+            "earlier_texts": self.texts,
             "estimated": self.estimates(n),
         }
 

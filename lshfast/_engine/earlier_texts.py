@@ -438,11 +438,7 @@ class _MostSimilar:
         keys = list(keys_of(numbers))
         texts = None
         if self._texts is not None:
-            texts = {
-                row: self._texts[first]
-                for row, first in zip(rows.tolist(), first_copies.tolist(), strict=True)
-                if first in self._texts
-            }
+            texts = list(map(self._texts.get, self._copies.tolist()))
         return Earlier(
             rows,
             [keys[place] for place in places.reshape(-1).tolist()],

@@ -340,7 +340,19 @@ def _first_format(inputs: Inputs) -> Format | None:
     return first_input.list_files()[0].format
 
 
-def text_batches(corpus: Corpus, progress: Progress | None = None) -> Iterator[Texts]:
+class ReadableRows(Protocol):
+    """Rows of texts, or of items as texts, that are read twice: a `Corpus`, or several."""
+
+    @property
+    def total_bytes(self) -> int: ...
+    def batches(self) -> Iterator[Batch]: ...
+    def texts_of(self, rows: Int64Array) -> Iterator[tuple[Int64Array, Any, int]]: ...
+    def fault(self, row: int, reason: str) -> DataError: ...
+
+
+def text_batches(
+    corpus: ReadableRows, progress: Progress | None = None
+) -> Iterator[Texts]:
     """Read a corpus of texts once; `progress` gets ("read", bytes read, total bytes)."""
     for batch in _batches(corpus, progress):
         texts = Texts(batch.texts)
@@ -352,7 +364,7 @@ def item_batches(corpus: Corpus, progress: Progress | None = None) -> Iterator[A
     return (batch.texts for batch in _batches(corpus, progress) if len(batch.texts))
 
 
-def _batches(corpus: Corpus, progress: Progress | None) -> Iterator[Batch]:
+def _batches(corpus: ReadableRows, progress: Progress | None) -> Iterator[Batch]:
     bytes_done = 0
     for batch in corpus.batches():
         yield batch
@@ -400,7 +412,7 @@ def input_notes(*sources: ReadFiles) -> dict[str, Any]:
 
 
 @contextmanager
-def faults_of(corpus: Corpus) -> Iterator[None]:
+def faults_of(corpus: ReadableRows) -> Iterator[None]:
     """Convert the error of a text that cannot be shingled to an error with its file and line."""
     try:
         yield
@@ -409,7 +421,7 @@ def faults_of(corpus: Corpus) -> Iterator[None]:
 
 
 def texts_again(
-    corpus: Corpus,
+    corpus: ReadableRows,
     rows: Int64Array,
     nbytes: Int64Array,
     progress: Progress | None = None,

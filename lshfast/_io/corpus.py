@@ -252,6 +252,7 @@ class Corpus:
         self._longest_text: int | None = None
         self._folder: str | None = None
         self._reject_folder: str | None = None
+        self._prefix = ""
         self.total_bytes = sum(file.size for file in files)
         self._reset()
 
@@ -265,13 +266,14 @@ class Corpus:
             self._longest_text = None if self.converts else most
             self.files = [replace(file, layout=self.layout) for file in self.files]
 
-    def hold_in_files(self, folder: str) -> None:
+    def hold_in_files(self, folder: str, prefix: str = "") -> None:
         """Keep ids, order values and rejected rows in files of a folder, not in memory.
 
         Call it before rows are read or restored. The folder may be removed when the outputs have
-        been written.
+        been written. The names of the files begin with `prefix`.
         """
         self._folder = folder
+        self._prefix = prefix
         self.hold_rejects_in_file(folder)
 
     def hold_rejects_in_file(self, folder: str) -> None:
@@ -290,7 +292,7 @@ class Corpus:
         self._lines = array("q")
         self.lines_of_last_file = 0
         self._first: list[int] = []  # by file: the number of its first row
-        self._keys = RowKeys(self.layout, self._known_place, self._folder)
+        self._keys = RowKeys(self.layout, self._known_place, self._folder, self._prefix)
         self._row_types: RowTypes | None = None
 
     @property
@@ -458,7 +460,8 @@ class Corpus:
         """
         self._reset()
         if self._reject_folder is not None and self.layout.on_error == "skip":
-            self.rejected = RejectFile(os.path.join(self._reject_folder, REJECTS))
+            name = self._prefix + REJECTS
+            self.rejected = RejectFile(os.path.join(self._reject_folder, name))
         other_files = [file for file in self.files if file.format != "jsonl"]
         if len(other_files) < len(self.files) and self.layout.judged:
             self._row_types = RowTypes(self.layout, other_files, self.types)
@@ -663,7 +666,7 @@ class Corpus:
             REJECTS: self.rejected,
         }
         return [
-            name
+            self._prefix + name
             for name, column in string_files.items()
             if isinstance(column, (StringFile, RejectFile))
         ]
@@ -680,7 +683,10 @@ class Corpus:
         `hold_in_files`.
         """
         self._reset()
-        paths = {name: os.path.join(self._folder or "", name) for name in files}
+        paths = {
+            name.removeprefix(self._prefix): os.path.join(self._folder or "", name)
+            for name in files
+        }
         self._lines.frombytes(arrays["lines"].tobytes())
         self._first = arrays["starts"].tolist()
         if REJECTS in paths:

@@ -35,7 +35,8 @@ class RowKeys:
     """The ids, order values, values of `by` and exact keys of the rows read so far.
 
     `by` and `exact_keys` are None without a column for them. `place` returns the position of one of
-    these rows. With a folder, strings are in files of it, and the rows of ids are found by hashes.
+    these rows. With a folder, strings are in files of it, whose names begin with `prefix`, and the
+    rows of ids are found by hashes.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class RowKeys:
         layout: Layout,
         place: Callable[[int], tuple[str, int | None]],
         folder: str | None = None,
+        prefix: str = "",
     ) -> None:
         self.ids: Ids = [] if folder is None else array("q")
         self.orders: Orders = array("q")
@@ -54,6 +56,7 @@ class RowKeys:
         self._layout = layout
         self._place = place
         self._folder = folder
+        self._prefix = prefix
         self._kind: type = str
         self._has_negative_id = False
         self.has_unsigned_id = False  # above the greatest signed integer
@@ -114,9 +117,9 @@ class RowKeys:
 
     def _strings(self, name: str) -> Any:
         """Return a new sequence for strings."""
-        return (
-            [] if self._folder is None else StringFile(os.path.join(self._folder, name))
-        )
+        if self._folder is None:
+            return []
+        return StringFile(os.path.join(self._folder, self._prefix + name))
 
     def take(
         self,

@@ -195,7 +195,7 @@ def plan(
         removed=_path(removed),
         rejected=_path(rejected),
         max_removed=record.max_removed,
-        against=check_index_alone(record.against, source, "a run in stages"),
+        against=check_index_alone(record, source, "a run in stages"),
     )
 
 

@@ -143,7 +143,7 @@ class DedupResult(Shown):
     earlier : list or None
         For each row the key of the earlier entry that it was removed for, or None; None if there
         were no earlier rows.
-    earlier_texts : list or None
+    earlier_texts : sequence or None
         For each row the text of this entry, or None; None if no earlier texts were read or shown.
     estimated : ndarray of bool, shape (n,), or None
         Which rows were removed for an earlier entry by an estimated similarity; None if there were
@@ -186,7 +186,7 @@ class DedupResult(Shown):
     summary: Summary
     keys: Sequence[Any] | None = None
     earlier: list[Any] | None = None
-    earlier_texts: list[str | None] | None = None
+    earlier_texts: Sequence[str | None] | None = None
     estimated: BoolArray | None = None
     same_key: BoolArray | None = None
     options: dict[str, Any] = field(default_factory=dict)

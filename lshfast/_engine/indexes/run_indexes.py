@@ -91,7 +91,7 @@ class Indexes:
             If several indexes are named to be compared with, or an index is to be saved with
             files of earlier rows alone.
         """
-        places = against_of(options.against, inputs)
+        places = against_of(options, inputs)
         save = options.save_index
         indexes = cls(
             places.index,
@@ -209,21 +209,32 @@ class Against:
     texts: Inputs | None
 
 
-def against_of(
-    against: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None,
-    inputs: Inputs,
-) -> Against:
-    """Return the index and the files of earlier rows that an option names.
+# The options that name columns of earlier files, by the fields of `Inputs`.
+COLUMNS_OF_EARLIER_FILES = {
+    "column": "against_column",
+    "id_column": "against_id_column",
+}
 
-    Files are read with the options of the inputs. A path is one of texts if it is a pattern or a
-    folder, or its name says so, and it is no index.
+
+def against_of(options: Mapping[str, Any], inputs: Inputs) -> Against:
+    """Return the index and the files of earlier rows that options name.
+
+    Files are read with the options of the inputs, except those that name columns of earlier files.
+    A path is one of texts if it is a pattern or a folder, or its name says so, and it is no index.
 
     Raises
     ------
     ValueError
-        If there are several indexes.
+        If there are several indexes, or columns of earlier files without such files.
     """
+    against = options.get("against")
+    columns = {
+        field: options[name]
+        for field, name in COLUMNS_OF_EARLIER_FILES.items()
+        if options.get(name) is not None
+    }
     if against is None:
+        _check_files_of(columns, False)
         return Against(None, None)
     if isinstance(against, (str, os.PathLike)):
         against = [against]
@@ -237,8 +248,18 @@ def against_of(
         )
     files = None
     if texts:
-        files = replace(inputs, paths=texts, by=None, listed=[])
+        files = replace(inputs, paths=texts, by=None, listed=[], **columns)
+    _check_files_of(columns, files is not None)
     return Against(indexes[0] if indexes else None, files)
+
+
+def _check_files_of(columns: Mapping[str, Any], are_files: bool) -> None:
+    """Raise ValueError if columns of earlier files are named, and there are no such files."""
+    if columns and not are_files:
+        name = COLUMNS_OF_EARLIER_FILES[next(iter(columns))]
+        raise ValueError(
+            f"{name} names a column of earlier files, and against (--against) names none"
+        )
 
 
 def _has_texts(path: str, format: Format | None) -> bool:
@@ -254,9 +275,21 @@ def _has_texts(path: str, format: Format | None) -> bool:
     return any(sign in path for sign in "*?[")
 
 
-def check_index_alone(against: Any, inputs: Inputs, way: str) -> str | None:
+def refuse_index_with_texts(indexes: Indexes, way: str) -> None:
+    """Raise ValueError for an index with the texts of its entries, if a run holds no rows."""
+    if indexes.texts is not None and indexes.against is not None:
+        raise ValueError(
+            f"against: an index with the texts of its entries is for runs in memory, not for {way}:"
+            f" name the texts alone ({printable(indexes.texts.paths[0])}), which are compared "
+            "exactly too, or the index alone"
+        )
+
+
+def check_index_alone(
+    options: Mapping[str, Any], inputs: Inputs, way: str
+) -> str | None:
     """Return the index of earlier rows; ValueError if there are files of texts too."""
-    places = against_of(against, inputs)
+    places = against_of(options, inputs)
     refuse_texts(places.texts, way)
     return places.index
 
@@ -332,7 +365,7 @@ def plan_of_items(
         refuse("cap", [name for name in groups if getattr(inputs, name) is not None])
     kind = inputs.kind_of_items()
     refuse_for_kind(kind, options)
-    against = against_of(options.get("against"), inputs).index
+    against = against_of(options, inputs).index
     plan_options = {
         name: value for name, value in options.items() if name in NAMES_OF_PLAN
     }

@@ -51,6 +51,15 @@ DETAILS: dict[str, tuple[str, str]] = {
         "with a name that would be a further column is an error. In Parquet, names inside objects "
         "count too.",
     ),
+    "against_column": (
+        "str or sequence of str, optional",
+        "The column of the texts in the files of `against`, where it is not `column`; it is named "
+        "in the same way.",
+    ),
+    "against_id_column": (
+        "str, optional",
+        "The column of the keys in the files of `against`, where it is not `id_column`.",
+    ),
     "stop_words": (
         "str or iterable of str, optional",
         'For unit "stopword", the language (default "english") or the stop words; see `shingle`.',

@@ -114,6 +114,8 @@ class FileOptions(TypedDict, total=False):
     most: float | None
     html_texts: bool | None
     html_column: str | None
+    against_column: str | None
+    against_id_column: str | None
     on_duplicate: OnDuplicate | None
     clusters: FilePath | None
     changes: FilePath | None
@@ -150,6 +152,8 @@ class StageOptions(TypedDict, total=False):
     top: int | None
     most: float | None
     against: FilePath | None
+    against_column: str | None
+    against_id_column: str | None
     seed: Seed | None
 
 

@@ -16,10 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.progress import Progress
+from lshfast._common.rows import int64_range
 from lshfast._common.types import Float64Array, Int64Array
 from lshfast._engine.account.findings import Findings
 from lshfast._engine.against import Earlier
 from lshfast._engine.clock import Clock
+from lshfast._engine.earlier_texts import EarlierRowsOf, EarlierRowsRead
 from lshfast._engine.key_copies import KeyCopies
 from lshfast._engine.kinds.kind import Request
 from lshfast._engine.pairs.listed import listed, renumbered
@@ -99,6 +101,7 @@ class PartResult:
     Attributes
     ----------
     keeper : ndarray of int64, shape (m,)
+        -1 for a row that is removed for an earlier one.
     similarity : ndarray of float64, shape (m,)
         As in `Groups`.
     copies : ndarray of int64, shape (m,)
@@ -107,6 +110,8 @@ class PartResult:
         The pairs of first copies that determine the groups.
     candidates : int
         As in `Summary`.
+    earlier : ndarray of int64
+        The number of the earlier row for each row that is removed for one.
     """
 
     keeper: Int64Array
@@ -114,6 +119,7 @@ class PartResult:
     copies: Int64Array
     pairs: npt.NDArray[np.void]
     candidates: int
+    earlier: Int64Array
 
     @classmethod
     def of(cls, part: PartRun) -> Self:
@@ -122,8 +128,14 @@ class PartResult:
         copies = part.sketches.copies
         different = findings.pairs[copies[findings.pairs["j"]] == findings.pairs["j"]]
         groups = findings.groups
+        earlier = [] if findings.earlier is None else findings.earlier.keys
         return cls(
-            groups.keeper, groups.similarity, copies, different, findings.candidates
+            groups.keeper,
+            groups.similarity,
+            copies,
+            different,
+            findings.candidates,
+            np.array(earlier, np.int64),
         )
 
     @classmethod
@@ -138,6 +150,7 @@ class PartResult:
             columns["copies"],
             pairs,
             candidates,
+            columns["earlier"],
         )
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
@@ -147,6 +160,7 @@ class PartResult:
             "similarity": self.similarity,
             "copies": self.copies,
             "pairs": self.pairs.view(np.uint64),
+            "earlier": self.earlier,
         }
 
 
@@ -162,6 +176,20 @@ class PartRoom(NamedTuple):
     signatures: str
 
 
+class EarlierOfPart(NamedTuple):
+    """The texts of the earlier rows of a part, and their numbers, ascending."""
+
+    texts: Texts
+    numbers: Int64Array
+
+    def as_read(self) -> EarlierRowsOf:
+        """Return the rows in the form in which a run takes them; their keys are the numbers."""
+        numbers = self.numbers
+        return EarlierRowsOf(
+            EarlierRowsRead([self.texts], lambda rows: numbers[rows], shown=False)
+        )
+
+
 def compare_part(
     texts: Texts,
     first: Int64Array,
@@ -171,6 +199,7 @@ def compare_part(
     *,
     keep: Keep | Int64Array,
     pairs: PairRuns | None = None,
+    earlier: EarlierOfPart | None = None,
     progress: Progress | None = None,
 ) -> PartResult:
     """Compare the texts of a part.
@@ -187,6 +216,8 @@ def compare_part(
         As for `run_part`.
     pairs : PairRuns, optional
         Takes all similar pairs, with the first rows of the run that have the same tokens.
+    earlier : EarlierOfPart, optional
+        Earlier rows of the part; rows that are similar to one of them are removed first.
     progress : callable, optional
     """
 
@@ -203,7 +234,10 @@ def compare_part(
         stored = StoredSignatures(room.signatures, plan.hasher.num_perm)
     with stored as store:
         similar = None if pairs is None else take
-        request = Request(keep=keep, similar=similar, progress=progress)
+        against = None if earlier is None else earlier.as_read()
+        request = Request(
+            keep=keep, against=against, similar=similar, progress=progress
+        )
         return PartResult.of(run_part([texts], plan, clock, request, store))
 
 
@@ -229,17 +263,28 @@ class Merged:
         self._compared_rows = compared_rows
         self._keeper = np.arange(n, dtype=np.int64)
         self._similarity = np.ones(n)
+        # The number of the earlier row for which a row is removed, or -1.
+        self._earlier = np.full(n, -1, np.int64)
         self._pairs = [np.empty(0, PAIR)]
         self._candidates = 0
 
     def add(self, rows: Int64Array, result: PartResult) -> None:
         """Add the result of a part that has these rows, in this order."""
         first = self.first
-        self._keeper[rows] = rows[result.keeper]
+        is_earlier = result.keeper < 0
+        keeper = np.where(is_earlier, int64_range(len(rows)), result.keeper)
+        self._keeper[rows] = rows[keeper]
+        self._earlier[rows[is_earlier]] = result.earlier
         self._similarity[rows] = result.similarity
         first[rows] = first_rows(result.copies, first[rows])
         self._pairs.append(renumbered(result.pairs, first[rows]))
         self._candidates += result.candidates
+
+    def earlier(self) -> tuple[Int64Array, Int64Array, Float64Array]:
+        """Return the rows that are removed for earlier rows, the numbers of these, similarities."""
+        numbers = self._earlier[self._compared_rows]
+        rows = np.flatnonzero(numbers >= 0)
+        return rows, numbers[rows], self._similarity[self._compared_rows[rows]]
 
     def findings(
         self,
@@ -249,11 +294,14 @@ class Merged:
     ) -> tuple[Findings, Int64Array]:
         """Return the findings of the run, and first copies; `empty` rows have no shingles.
 
-        Rows that were removed for an earlier entry of an index, or by their keys, are in no part.
+        Rows that were removed for an earlier entry of an index, or by their keys, are in no part;
+        those that were removed for earlier rows of their parts are given by `earlier`.
         """
         self._keeper = self._keeper[self._compared_rows]
         self._similarity = self._similarity[self._compared_rows]
         self.first = self.first[self._compared_rows]
+        if earlier is not None:
+            self.first[earlier.rows] = earlier.rows  # they are nobody's copies
         pairs = np.concatenate(self._pairs)
         self._pairs = []
         pairs = with_copies(pairs, self.first)

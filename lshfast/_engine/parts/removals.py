@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,9 @@ SAME_KEY = "same_key"
 # The column of the table of removed rows with the texts of earlier rows, if these were read.
 EARLIER_TEXT = "earlier_text"
 
+# The characters of earlier texts that are in memory at a time, where they are written.
+TEXT_CHARACTERS_AT_ONCE = 8 << 20
+
 
 @dataclass(frozen=True)
 class Removals:
@@ -46,8 +49,9 @@ class Removals:
         The rows of the corpus that are kept instead, if their keys are read from it.
     estimated : ndarray of bool, shape (m,), or None
         Whether an earlier entry is known by an estimate; None if each of them is, with `jaccard`.
-    earlier_texts : list of str or None, of length m, optional
-        The texts of the entries that are kept instead, where they were read.
+    earlier_text : callable, optional
+        Returns the text of the entry that is kept instead of one of them, given its place in
+        `rows`, or None if it was not read. By default the table has no column of texts.
     same_key : ndarray of bool, shape (m,), or None
         Whether a row was removed by its exact key; None in a run without exact keys.
     """
@@ -59,7 +63,7 @@ class Removals:
     kinds: Mapping[str, str]
     kept_rows: Int64Array | None = None
     estimated: BoolArray | None = None
-    earlier_texts: list[str | None] | None = None
+    earlier_text: Callable[[int], str | None] | None = None
     same_key: BoolArray | None = None
 
     def account(self, places: Int64Array, plan: AnyPlan) -> Table:
@@ -101,18 +105,34 @@ class Removals:
             {
                 "key": corpus.keys_of(self.rows[part]),
                 **self.account(places[part], plan),
-                **self._texts_of(part),
+                **texts,
             }
-            for part in portions(corpus, *keyed_rows)
+            for whole in portions(corpus, *keyed_rows)
+            for part, texts in self._with_texts(whole)
         )
         write_tables(path, tables, overwrite, self.kinds, {KEY: stored.as_json()})
         write_beside(path, stored, overwrite)
 
-    def _texts_of(self, part: slice) -> Table:
-        """Return the column of earlier texts for a part of the rows, if any were read."""
-        if self.earlier_texts is None:
-            return {}
-        return {EARLIER_TEXT: self.earlier_texts[part]}
+    def _with_texts(self, portion: slice) -> Iterator[tuple[slice, Table]]:
+        """Yield parts of a portion of the rows, with the column of earlier texts if there is one.
+
+        The texts of a part have about TEXT_CHARACTERS_AT_ONCE; the last part may be empty.
+        """
+        if self.earlier_text is None:
+            yield portion, {}
+            return
+        start = portion.start
+        texts: list[str | None] = []
+        characters = 0
+        for place in range(start, min(portion.stop, len(self.rows))):
+            texts.append(self.earlier_text(place))
+            characters += len(texts[-1] or "")
+            if characters >= TEXT_CHARACTERS_AT_ONCE:
+                yield slice(start, place + 1), {EARLIER_TEXT: texts}
+                start = place + 1
+                texts = []
+                characters = 0
+        yield slice(start, portion.stop), {EARLIER_TEXT: texts}
 
     def annotations(self, n: int, plan: AnyPlan) -> dict[str, SparseColumn]:
         """Return the columns that are added to n rows, of which these are removed."""

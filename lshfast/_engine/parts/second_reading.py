@@ -13,8 +13,7 @@ from lshfast._engine.account.short_texts import (
     are_read,
     lengths_of_sample,
 )
-from lshfast._engine.inputs import texts_again
-from lshfast._io import Corpus
+from lshfast._engine.inputs import ReadableRows, texts_again
 from lshfast.kernels.text import Texts
 
 
@@ -23,7 +22,7 @@ class SecondReading:
 
     Parameters
     ----------
-    corpus : Corpus
+    corpus : ReadableRows
     is_compared : ndarray of bool, shape (n,)
         Whether the text of each row is compared.
     sample : ndarray of int64
@@ -41,7 +40,7 @@ class SecondReading:
 
     def __init__(
         self,
-        corpus: Corpus,
+        corpus: ReadableRows,
         is_compared: BoolArray,
         sample: Int64Array,
         nbytes: Int64Array,

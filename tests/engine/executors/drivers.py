@@ -208,18 +208,44 @@ class Run:
         given = self.case.options | (
             {"id_column": self.case.ids} if self.case.ids else {}
         )
-        if "against" in given:
+        if given.get("against") == "texts":
+            given["against"] = self.earlier()
+        elif "against" in given:
             given["against"] = self.index()
         return given
+
+    def earlier(self) -> Path:
+        """Return a file of earlier rows: some of the same, with the columns that the case names."""
+        path = self.source.parent / "earlier.jsonl"
+        if not path.exists():
+            options = self.case.options
+            names = {
+                "text": options.get("against_column", "text"),
+                self.case.ids: options.get("against_id_column", self.case.ids),
+            }
+            rows = [
+                {names.get(name, name): value for name, value in row.items()}
+                for row in self.rows[::7]
+            ]
+            path.write_bytes(lines_of_json(rows))
+        return path
 
     def index(self) -> Path:
         """Return an index of earlier rows: some of the same, in other files."""
         path = self.source.parent / "index"
         if not path.exists():
-            earlier = self.source.parent / "earlier.jsonl"
-            earlier.write_bytes(lines_of_json(self.rows[::7]))
+            earlier = self.earlier()
             dedup_files(earlier, save_index=path, id_column=self.case.ids, threads=1)
         return path
+
+    def earlier_texts(self) -> dict[Any, Any]:
+        """Return the texts of earlier rows by their keys."""
+        path = self.earlier()
+        keys = [f"{path}:{n + 1}" for n in range(len(self.rows[::7]))]
+        if self.case.ids:
+            keys = [row[self.case.ids] for row in self.rows[::7]]
+        texts = [row["text"] for row in self.rows[::7]]
+        return dict(zip(keys, texts, strict=True))
 
     @property
     def keys(self) -> list[Any]:
@@ -463,6 +489,10 @@ class Memory(Files):
     def run(self, run: Run, **more: Any) -> dict[str, Any]:
         texts, keys = [row["text"] for row in run.rows], run.keys
         options = {"exact": False} | run.case.options | more
+        if options.get("against") == "texts":
+            return self._answer(
+                run, texts, keys, options | {"against": run.earlier_texts()}
+            )
         if "against" in options:
             with lshfast.LSHIndex.open(run.index()) as index:
                 return self._answer(run, texts, keys, options | {"against": index})

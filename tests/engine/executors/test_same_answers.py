@@ -63,6 +63,15 @@ CASES = [
     Case({"normalize": "NFC", "threshold": 0.6, "unit": "char"}, ids="id"),
     Case({"exact": True, "threshold": 0.7}),
     Case({"against": True}, ids="id"),
+    Case({"against": "texts"}, ids="id"),
+    Case(
+        {"against": "texts", "against_column": "body", "against_id_column": "name"},
+        ids="id",
+        pairs=True,
+    ),
+    Case({"against": "texts", "annotate": True, "keep": "last"}, "csv"),
+    Case({"against": "texts", "verify": "signature", "by": "number"}, ids="number"),
+    Case({"against": "texts", "kind": "set"}, ids="id"),
     Case({"kind": "text"}, ids="id"),
     Case({"kind": "set"}, ids="id"),
     Case({"kind": "set", "keep": "longest", "threshold": 0.6}, "parquet", ids="number"),
@@ -144,6 +153,8 @@ MORE_CASES = [  # slow
     ),
     Case({"against": True, "keep": "last", "verify": "signature"}, ids="number"),
     Case({"against": True, "keep": "longest", "verify": "none"}),
+    Case({"against": "texts", "keep": "longest", "verify": "none"}),
+    Case({"against": "texts", "keep": "max:integer", "threshold": 0.5}, ids="id"),
     Case({"against": True}, ids="id", pairs=True),
     *(
         Case({"keep": f"min:{column}", "annotate": True})

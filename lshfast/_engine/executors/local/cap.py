@@ -88,6 +88,7 @@ class Cap:
         output: str | None,
         pairs: bool,
         indexes: Indexes,
+        earlier: Corpus | None = None,
     ) -> Iterator[WorkFolder]:
         """Open the work folder of a run; a temporary one is beside the output, or where the system
         has such files.
@@ -105,12 +106,17 @@ class Cap:
             **plan.described(),
             "inputs": {file.path: state_of(file) for file in corpus.files},
         }
+        if earlier is not None:
+            run["earlier"] = {file.path: state_of(file) for file in earlier.files}
+            layout = earlier.layout
+            run["earlier columns"] = [layout.column, layout.id_column]
         if indexes.against is not None:
             run["against"] = indexes.state()
         if "rows" in run:
             run["bands"] = [run["bands"], run.pop("rows")]
         if self.work is not None:
-            if "-" in inputs.paths:
+            earlier_paths = [] if indexes.texts is None else indexes.texts.paths
+            if "-" in (*inputs.paths, *earlier_paths):
                 raise ValueError(
                     "standard input cannot be read again, so a run over it can have no work folder"
                 )

@@ -8,7 +8,7 @@ parts. Each part is then deduplicated by itself. The result is that of a run in 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -18,11 +18,14 @@ import numpy.typing as npt
 
 from lshfast._common.progress import Progress
 from lshfast._common.types import Int64Array
+from lshfast._engine.account.earlier import EarlierFigures
 from lshfast._engine.account.findings import Findings, ReadRows
 from lshfast._engine.account.report import DedupResult
 from lshfast._engine.account.short_texts import advice_of, sample_for
+from lshfast._engine.against import Earlier
 from lshfast._engine.budget import Budget
 from lshfast._engine.clock import Clock
+from lshfast._engine.executors.local.all_rows import AllRows
 from lshfast._engine.executors.local.first_reading import FirstReading, RowsRead
 from lshfast._engine.executors.local.work_folder import WorkFolder
 from lshfast._engine.inputs import order_ranks, texts_again
@@ -30,6 +33,7 @@ from lshfast._engine.key_copies import KeyCopies, find_key_copies
 from lshfast._engine.pairs.listed import PairArray, lists_copies
 from lshfast._engine.parts.components import (
     NO_PART,
+    EarlierOfPart,
     Merged,
     PartResult,
     PartRoom,
@@ -51,10 +55,15 @@ from lshfast._engine.plan import Keep, Plan
 from lshfast._engine.preference import TIE_SEED, preference_by_length
 from lshfast._engine.sketching import column_of_batch
 from lshfast._io import Corpus
+from lshfast._io.string_file import StringFile
 from lshfast.join.external.summed_file import SummedFile
 
 if TYPE_CHECKING:
     from lshfast.index.lsh_index import LSHIndex
+
+
+# The file of the texts of earlier rows that remove others.
+EARLIER_TEXTS = "earlier.strings"
 
 
 class CountedPairs:
@@ -97,21 +106,23 @@ class FoundInParts(NamedTuple):
 
 
 def find_in_parts(
-    corpus: Corpus,
+    all_rows: AllRows,
     keep: str,
     budget: Budget,
     longest: int,
     folder: WorkFolder,
     clock: Clock,
     index: LSHIndex | None = None,
+    shown: bool = False,
     progress: Progress | None = None,
 ) -> FoundInParts:
     """Find the groups of the rows of a corpus in bounded memory.
 
     Parameters
     ----------
-    corpus : Corpus
-        It need not have been read.
+    all_rows : AllRows
+        The rows of the corpus, which need not have been read, and earlier rows. Rows that are
+        similar to one of these are removed first.
     keep : str
         As for `run_files`.
     budget : Budget
@@ -124,22 +135,69 @@ def find_in_parts(
     clock : Clock
     index : LSHIndex, optional
         Rows that are similar to one of its entries are removed first.
+    shown : bool, default False
+        Whether the texts of the earlier rows that remove others are wanted.
     progress : callable, optional
         As for `run_files`; "texts" is the second reading.
     """
-    reading = FirstReading(corpus, budget, longest, folder, clock, index, progress)
-    return _CappedRun(corpus, keep, budget, folder, clock, progress).run(reading)
+    reading = FirstReading(all_rows, budget, longest, folder, clock, index, progress)
+    run = _CappedRun(all_rows, keep, budget, folder, clock, shown, progress)
+    return run.run(reading)
+
+
+class _FileOfPart(NamedTuple):
+    """The rows of a part, earlier rows last, the lengths of their texts, and the file of these."""
+
+    number: int
+    file: SummedFile
+    rows: Int64Array
+    nbytes: Int64Array
+
+
+class EarlierTexts(Sequence["str | None"]):
+    """For each row of a run the text of the earlier row for which it is removed, or None.
+
+    Parameters
+    ----------
+    n : int
+        The rows of the run.
+    file : StringFile
+        The different texts.
+    rows : ndarray of int64, shape (m,)
+        Ascending.
+    places : ndarray of int64, shape (m,)
+        The place in the file of the text for each row.
+    """
+
+    def __init__(
+        self, n: int, file: StringFile, rows: Int64Array, places: Int64Array
+    ) -> None:
+        self._n = n
+        self._file = file
+        self._rows = rows
+        self._places = places
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __getitem__(self, row: Any) -> Any:
+        number = range(self._n)[row]
+        place = int(np.searchsorted(self._rows, number))
+        if place == len(self._rows) or self._rows[place] != number:
+            return None
+        return self._file[int(self._places[place])]
 
 
 @dataclass
 class _CappedRun:
     """The stages of a run; the plan is known after the first reading."""
 
-    corpus: Corpus
+    all_rows: AllRows
     keep: str
     budget: Budget
     folder: WorkFolder
     clock: Clock
+    shown: bool
     progress: Progress | None
     plan: Plan = field(init=False)
 
@@ -153,16 +211,22 @@ class _CappedRun:
                 f"pairs within a cap of memory are for at most {MOST_ROWS} rows, not "
                 f"{len(rows.nbytes)}"
             )
-        ranks = order_ranks(self.corpus, self.keep) if ":" in self.keep else None
+        corpus = self.all_rows.corpus
+        new = self.all_rows.new
+        ranks = order_ranks(corpus, self.keep) if ":" in self.keep else None
         key_copies = self._key_copies(rows, ranks)
         is_compared = ~rows.alone
         if key_copies is not None:
             rows = rows.without(key_copies.rows)
             is_compared[key_copies.rows] = False
-        chosen = compared_copies(rows.first, self.keep, ranks)
-        is_chosen = chosen == np.arange(len(chosen), dtype=np.int64)
-        own = np.flatnonzero(is_chosen & is_compared)
-        part_of = np.full(len(chosen), NO_PART, np.int32)
+        chosen = compared_copies(rows.first[:new], self.keep, ranks)
+        is_compared[:new] &= chosen == np.arange(new, dtype=np.int64)
+        # Earlier rows are compared with new rows alone.
+        has_new = np.zeros(len(is_compared), np.bool_)
+        has_new[rows.labels[:new][is_compared[:new]]] = True
+        is_compared[new:] &= has_new[rows.labels[new:]]
+        own = np.flatnonzero(is_compared)
+        part_of = np.full(len(is_compared), NO_PART, np.int32)
         part_memory = self._part_memory(most)
         part_of[own] = divide(
             rows.labels[own], rows.nbytes[own] + self.budget.row_bytes, part_memory
@@ -177,7 +241,7 @@ class _CappedRun:
 
     def _key_copies(self, rows: RowsRead, ranks: Int64Array | None) -> KeyCopies | None:
         """Return the rows that are removed by their exact keys; None if rows have none."""
-        prints = self.corpus.exact_keys
+        prints = self.all_rows.corpus.exact_keys
         if prints is None:
             return None
 
@@ -189,7 +253,7 @@ class _CappedRun:
             lengths = np.empty(len(members), np.int64)
             hashes = np.empty(len(members), np.uint64)
             for rows_read, texts in texts_again(
-                self.corpus, members, rows.nbytes, self.progress
+                self.all_rows, members, rows.nbytes, self.progress
             ):
                 column = column_of_batch(texts, self.plan)
                 places = np.searchsorted(members, rows_read)
@@ -220,9 +284,9 @@ class _CappedRun:
         if figures is not None:
             return self._files_of_parts(figures), figures["advice"]
         reading = SecondReading(
-            self.corpus,
+            self.all_rows,
             part_of != NO_PART,
-            sample_for(len(rows.nbytes), self.plan),
+            sample_for(self.all_rows.new, self.plan),
             rows.nbytes,
         )
         writer = PartWriter(folder.path, parts, most)
@@ -269,7 +333,8 @@ class _CappedRun:
         advice: str,
     ) -> FoundInParts:
         """Run all parts, and put their results together."""
-        whole = Merged(chosen, rows.first)
+        new = self.all_rows.new
+        whole = Merged(chosen, rows.first[:new])
         total = int((part_of != NO_PART).sum())
         done = 0
         order = np.argsort(part_of, kind="stable")
@@ -286,25 +351,59 @@ class _CappedRun:
                     self.progress(stage, before + of_part, total)
 
             found = self._result_of(number)
+            new_rows = own[: np.searchsorted(own, new)]
             if found is None:
-                preferred_rows = cast(Keep, self.keep) if ranks is None else ranks[own]
+                preferred_rows = cast(Keep, self.keep)
+                if ranks is not None:
+                    preferred_rows = ranks[new_rows]
                 found = self._run_part(
-                    number,
-                    file,
-                    rows.nbytes[own],
-                    whole.first[own],
+                    _FileOfPart(number, file, own, rows.nbytes[own]),
+                    whole.first[new_rows],
                     preferred_rows,
                     most,
                     tell,
                 )
-            whole.add(own, found)
+            whole.add(new_rows, found)
             done += len(own)
             if self.progress:
                 self.progress("verify", done, total)
         del order
-        findings, first = whole.findings(rows.empty, rows.earlier, key_copies)
+        earlier = rows.earlier
+        if self.all_rows.earlier is not None:
+            earlier = self._earlier(whole, self.all_rows.earlier, rows.nbytes)
+        findings, first = whole.findings(rows.empty, earlier, key_copies)
         similar = self._similar(len(files), first, most) if self.budget.pairs else None
         return FoundInParts(findings, similar, advice, self.plan)
+
+    def _earlier(self, whole: Merged, corpus: Corpus, nbytes: Int64Array) -> Earlier:
+        """Return the rows that are removed for earlier rows, with the texts of these if shown."""
+        rows, numbers, similarity = whole.earlier()
+        texts = None
+        if self.shown:
+            texts = self._texts_of_earlier(rows, numbers, nbytes)
+        figures = EarlierFigures(
+            self.plan.verify, corpus.accepted, len(corpus.rejected)
+        )
+        is_estimate = np.full(len(rows), self.plan.verify != "exact", np.bool_)
+        keys = corpus.keys_of(numbers)
+        return Earlier(rows, keys, similarity, is_estimate, texts, figures)
+
+    def _texts_of_earlier(
+        self, rows: Int64Array, numbers: Int64Array, nbytes: Int64Array
+    ) -> EarlierTexts:
+        """Read the texts of some earlier rows again, and keep them in a file."""
+        new = self.all_rows.new
+        different_numbers, places = np.unique(numbers, return_inverse=True)
+        file = StringFile(os.path.join(self.folder.path, EARLIER_TEXTS))
+        if self.plan.of_texts is None:
+            return EarlierTexts(new, file, rows[:0], places[:0])
+        again = texts_again(
+            self.all_rows, different_numbers + new, nbytes, self.progress
+        )
+        for _, texts in again:
+            for row in range(len(texts)):
+                file.append(texts[row].decode("utf-8", "replace"))
+        return EarlierTexts(new, file, rows, places)
 
     def _similar(self, parts: int, first: Int64Array, memory: int) -> CountedPairs:
         """Return all similar pairs of all parts."""
@@ -319,16 +418,21 @@ class _CappedRun:
 
     def _run_part(
         self,
-        number: int,
-        file: SummedFile,
-        nbytes: Int64Array,
+        part: _FileOfPart,
         first: Int64Array,
         keep: Keep | Int64Array,
         most: int,
         progress: Progress,
     ) -> PartResult:
-        """Run a part of rows with these lengths and first rows with the same bytes."""
-        texts = read_part(file, nbytes)
+        """Run a part; `first` has the first rows with the same bytes as each of its new rows."""
+        number = part.number
+        texts = read_part(part.file, part.nbytes)
+        new = len(first)
+        earlier = None
+        if new < len(part.rows):
+            earlier_rows = part.rows[new:] - self.all_rows.new
+            earlier = EarlierOfPart(texts.take(slice(new, None)), earlier_rows)
+            texts = texts.take(slice(new))
         path = self.folder.path
         signatures = os.path.join(path, f"part-{number}.signatures")
         room = PartRoom(most, self.budget.row_bytes, signatures)
@@ -345,11 +449,12 @@ class _CappedRun:
                 room,
                 keep=keep,
                 pairs=runs,
+                earlier=earlier,
                 progress=progress,
             )
             if runs is not None:
                 runs.finish()
-        del texts  # Windows removes no mapped file
+        del texts, earlier  # Windows removes no mapped file
         if not self.folder.temporary:
             with writing(self.folder, "part", number) as writer:
                 writer.add(0, **found.columns())
@@ -357,7 +462,7 @@ class _CappedRun:
                     "files": [] if runs is None else [runs.name],
                     "candidates": found.candidates,
                 }
-        os.unlink(file.path)
+        os.unlink(part.file.path)
         return found
 
     def _result_of(self, number: int) -> PartResult | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +22,7 @@ from lshfast._engine.against import Earlier, EarlierRows
 from lshfast._engine.budget import Budget
 from lshfast._engine.clock import Clock, naming_stage
 from lshfast._engine.common_shingles import find_common
+from lshfast._engine.executors.local.all_rows import AllRows
 from lshfast._engine.executors.local.input_sums import InputSums
 from lshfast._engine.executors.local.work_folder import WorkFolder
 from lshfast._engine.inputs import text_batches, texts_again
@@ -49,13 +50,14 @@ OF_ROWS = 0
 OF_COMPONENTS = 1
 OF_CORPUS = 2
 OF_COMMON = 3
+OF_EARLIER_CORPUS = 5  # after `OF_EARLIER`
 
 # Bytes of the inputs that are checked between two calls of `progress`.
 CHECKED_BYTES = 64 << 20
 
 
 class RowsRead(NamedTuple):
-    """What the first reading leaves of each row.
+    """What the first reading leaves of each row; earlier rows are numbered after the others.
 
     Attributes
     ----------
@@ -64,7 +66,8 @@ class RowsRead(NamedTuple):
     labels : ndarray of int64, shape (n,)
         The smallest row of its component.
     first : ndarray of int64, shape (n,)
-        The first row with the same bytes; the row itself if it has no shingles.
+        The first row with the same bytes; the row itself if it has no shingles, and of earlier
+        rows always.
     alone : ndarray of bool, shape (n,)
         Whether its slots tell that it is similar to no other row, though it may share buckets.
     empty : int
@@ -97,7 +100,7 @@ class FirstReading:
     `find_in_parts`.
     """
 
-    corpus: Corpus
+    all_rows: AllRows
     budget: Budget
     longest: int
     folder: WorkFolder
@@ -111,12 +114,13 @@ class FirstReading:
         the same.
         """
         self._plan = self.budget.plan
-        self._sums = InputSums([] if self.folder.temporary else self.corpus.files)
+        self._sums = InputSums([] if self.folder.temporary else self.all_rows.files)
         figures = self.folder.done("sketch")
         if figures is not None:
             self.longest = int(figures["longest_row"])
-        self.corpus.limit_rows(self.longest, "more memory (--memory) raises this limit")
-        self.corpus.hold_in_files(self.folder.path)
+        remedy = "more memory (--memory) raises this limit"
+        self.all_rows.limit_rows(self.longest, remedy)
+        self.all_rows.hold_in_files(self.folder.path)
         if figures is not None:
             return self._restored(figures)
         rows = self._read()
@@ -131,8 +135,11 @@ class FirstReading:
         with TaskFile(self.folder, "sketch", 0) as file:
             of_corpus = file.only(OF_CORPUS)
             of_corpus["orders"] = of_corpus["orders"].view(figures["orders"])
-            values = json.loads(of_corpus["values"].tobytes())
-            self.corpus.restore(of_corpus, values, figures["files"])
+            _restore(self.all_rows.corpus, of_corpus, figures["files_of_corpus"])
+            if self.all_rows.earlier is not None:
+                of_earlier = file.only(OF_EARLIER_CORPUS)
+                names = figures["files_of_earlier"]
+                _restore(self.all_rows.earlier, of_earlier, names)
             if figures["common"] is not None:
                 tokens = file.only(OF_COMMON)["tokens"]
                 common = CommonShingles(tuple(figures["common"]), tokens)
@@ -157,7 +164,7 @@ class FirstReading:
 
     def _check_inputs(self, before: Mapping[str, int]) -> None:
         """Compare the checksums of the inputs with those of the attempt that read them first."""
-        total = self.corpus.total_bytes
+        total = self.all_rows.total_bytes
         for position in range(0, total, CHECKED_BYTES):
             self._sums.follow(position)
             if self.progress:
@@ -173,18 +180,26 @@ class FirstReading:
             is_alone = rows.alone.view(np.uint8)
             writer.add(OF_ROWS, nbytes=rows.nbytes, first=rows.first, alone=is_alone)
             writer.add(OF_COMPONENTS, labels=rows.labels)
-            of_corpus, values = self.corpus.state()
+            corpus = self.all_rows.corpus
+            of_corpus = _state(corpus)
             orders = of_corpus.get("orders", rows.labels[:0])
             of_corpus["orders"] = orders.view(np.uint64)
-            of_corpus["values"] = np.frombuffer(json.dumps(values).encode(), np.uint8)
             writer.add(OF_CORPUS, **of_corpus)
             common = rows.plan.shingles.common
             if common is not None:
                 writer.add(OF_COMMON, tokens=common.tokens)
             if rows.earlier is not None:
                 add_earlier(writer, rows.earlier)
+            files_of_earlier: list[str] = []
+            earlier = self.all_rows.earlier
+            if earlier is not None:
+                writer.add(OF_EARLIER_CORPUS, **_state(earlier))
+                files_of_earlier = earlier.files_of_state
+            names = [*corpus.files_of_state, *files_of_earlier]
             writer.figures = {
-                "files": self.folder.sums(self.corpus.files_of_state),
+                "files": self.folder.sums(names),
+                "files_of_corpus": corpus.files_of_state,
+                "files_of_earlier": files_of_earlier,
                 "inputs": self._sums.finished(),
                 "empty": rows.empty,
                 "longest_row": self.longest,
@@ -194,7 +209,7 @@ class FirstReading:
 
     def _read(self) -> RowsRead:
         """Read all texts, and join the rows that share a bucket."""
-        texts = text_batches(self.corpus, self._tell)
+        texts = text_batches(self.all_rows, self._tell)
         if self._plan.ignore_common is not None:
             texts = self._without_common(texts)
         plan = self._plan
@@ -215,7 +230,9 @@ class FirstReading:
                 marks = RowMarks(words.finished())
                 nbytes = marks.nbytes
                 first = marks.first()
-                empty = int(marks.empty.sum())
+                new = self.all_rows.new
+                first[new:] = np.arange(new, len(first), dtype=np.int64)
+                empty = int(marks.empty[:new].sum())
                 del words, marks
                 earlier = None if removed is None else removed.finished()
                 if earlier is not None:
@@ -225,7 +242,7 @@ class FirstReading:
                     return (
                         some
                         for _, some in texts_again(
-                            self.corpus, rows, nbytes, self.progress
+                            self.all_rows, rows, nbytes, self.progress
                         )
                     )
 
@@ -252,7 +269,7 @@ class FirstReading:
             return (
                 batch
                 for _, batch in texts_again(
-                    self.corpus, every, lengths.rows(), self.progress
+                    self.all_rows, every, lengths.rows(), self.progress
                 )
             )
 
@@ -305,7 +322,20 @@ class FirstReading:
                 ):
                     # The error names the number of rows that is to be expected in all.
                     expected = (
-                        len(words) * self.corpus.total_bytes // self._source_bytes
+                        len(words) * self.all_rows.total_bytes // self._source_bytes
                     )
                     budget.work(max(len(words), expected), longest)
         return words
+
+
+def _state(corpus: Corpus) -> dict[str, Any]:
+    """Return the columns in which what a corpus has recorded is kept."""
+    columns: dict[str, Any]
+    columns, values = corpus.state()
+    columns["values"] = np.frombuffer(json.dumps(values).encode(), np.uint8)
+    return columns
+
+
+def _restore(corpus: Corpus, columns: Mapping[str, Any], files: Sequence[str]) -> None:
+    """Let a corpus take over what columns of `_state` have, and these files."""
+    corpus.restore(columns, json.loads(columns["values"].tobytes()), files)

@@ -23,6 +23,7 @@ from lshfast._engine.account.short_texts import Recommendation, recommend
 from lshfast._engine.budget import Budget
 from lshfast._engine.clock import Clock, Stage, naming_stage
 from lshfast._engine.earlier_texts import EarlierRowsOf, EarlierRowsRead
+from lshfast._engine.executors.local.all_rows import AllRows
 from lshfast._engine.executors.local.cap import (
     Cap,
     cap_for,
@@ -37,7 +38,7 @@ from lshfast._engine.executors.local.writing import (
     write_result,
     write_similar,
 )
-from lshfast._engine.indexes.run_indexes import Indexes, refuse_texts
+from lshfast._engine.indexes.run_indexes import Indexes, refuse_index_with_texts
 from lshfast._engine.inputs import (
     Inputs,
     faults_of,
@@ -201,7 +202,7 @@ def _run_sets(run: OpenRun, plan: Plan, cap: Cap | None) -> DedupResult:
     pairs = outputs.pairs is not None
     parquet = reads_parquet(run.corpus) or "parquet" in outputs.formats
     if cap is not None:
-        refuse_texts(indexes.texts, "a run with memory (--memory)")
+        refuse_index_with_texts(indexes, "a run with memory (--memory)")
         refused_options = {
             "save_index": indexes.save,
             "on_duplicate": indexes.on_duplicate != "error",
@@ -212,14 +213,14 @@ def _run_sets(run: OpenRun, plan: Plan, cap: Cap | None) -> DedupResult:
             plan,
             pairs=pairs,
             parquet=parquet,
-            against=indexes.against is not None,
+            against=indexes.compares,
             by=inputs.by is not None,
             exact_key=inputs.exact_key is not None,
         )
     elif (
         not plan.exact
         and indexes.save is None
-        and indexes.texts is None
+        and (indexes.texts is None or indexes.against is None)
         and outputs.clusters is None
     ):
         cap = cap_for(inputs, run.corpus, plan, pairs=pairs, parquet=parquet)
@@ -288,7 +289,9 @@ def _run_within(run: OpenRun, cap: Cap, plan: Plan, parquet: bool) -> DedupResul
     place = outputs.first_local
     with (
         indexes.opened(plan) as index,
-        cap.folder(inputs, corpus, plan, keep, place, pairs, indexes) as folder,
+        cap.folder(
+            inputs, corpus, plan, keep, place, pairs, indexes, run.earlier
+        ) as folder,
     ):
         stage = folder.done("outputs")
         # Some of them may have got their names.
@@ -305,13 +308,21 @@ def _run_within(run: OpenRun, cap: Cap, plan: Plan, parquet: bool) -> DedupResul
                 pairs,
                 ids,
                 parquet,
-                index is not None,
+                indexes.compares,
                 inputs.by is not None,
                 inputs.exact_key is not None,
             )
             longest = budget.longest_row(0)
             findings = find_in_parts(
-                corpus, keep, budget, longest, folder, clock, index, run.progress
+                AllRows(corpus, run.earlier),
+                keep,
+                budget,
+                longest,
+                folder,
+                clock,
+                index,
+                run.shows_earlier,
+                run.progress,
             )
         with _showing_refusal(page, outputs), all_or_none():
             folder.finish("outputs", paths=outputs.paths)  # appears before they do
@@ -325,6 +336,10 @@ def _run_within(run: OpenRun, cap: Cap, plan: Plan, parquet: bool) -> DedupResul
                 write_result(run, result, index, page)
         if sys.platform == "win32":  # which removes no open files
             corpus.hold_in_memory()
+            if run.earlier is not None:
+                run.earlier.hold_in_memory()
+            if result.earlier_texts is not None:
+                result = replace(result, earlier_texts=list(result.earlier_texts))
     return replace(result, summary=replace(result.summary, stages=clock.stages))
 
 
@@ -419,12 +434,11 @@ def _earlier_of(run: OpenRun, index: Any) -> Any:
     corpus = run.earlier
     if corpus is None:
         return index
-    outputs = run.outputs
     texts = EarlierRowsRead(
         text_batches(corpus),
         corpus.keys_of,
         ", ".join(file.name for file in corpus.files[:3]),
-        outputs.removed is not None or outputs.page is not None,
+        run.shows_earlier,
         lambda: len(corpus.rejected),
         partial(faults_of, corpus),
     )

@@ -34,7 +34,7 @@ from lshfast.kernels.checksum import checksum
 
 MANIFEST = "manifest.json"
 LOCK = "lock"
-VERSION = 8
+VERSION = 9
 _MANIFEST = Manifest(VERSION, "run")
 
 # Bytes of a file that are read at a time for its checksum.
@@ -66,6 +66,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "similarity": "<f8",
         "copies": "<i8",
         "pairs": "<u8",
+        "earlier": "<i8",
     },
     OUTPUTS: {},
     OVER: {},
@@ -77,7 +78,8 @@ KINDS = "data", "json"
 _TASK = re.compile(rf"({'|'.join(COLUMNS)})-(\d{{5,}})\.json")
 _OWN = re.compile(
     rf"manifest\.json|lock|\..*\.part|({'|'.join(COLUMNS)})-\d{{5,}}\.(json|data)"
-    r"|part-\d+\.(texts|signatures)|(slots|points)\.bin|(ids|orders)\.strings|rejects\.jsonl"
+    r"|part-\d+\.(texts|signatures)|(slots|points)\.bin"
+    r"|(earlier-)?((ids|orders)\.strings|rejects\.jsonl)|earlier\.strings"
     r"|(band|pairs)-\d+-\d+\.run|pairs-(\d+|copies|copies-\d+|merged-\d+)\.run"
 )
 

@@ -59,6 +59,11 @@ class OpenRun:
     progress: Progress | None
     earlier: Corpus | None = None
 
+    @property
+    def shows_earlier(self) -> bool:
+        """Whether the run shows the texts of the earlier rows that remove others."""
+        return self.outputs.removed is not None or self.outputs.page is not None
+
     def page(self, plan: AnyPlan) -> RowPage | None:
         """Return the page of the run, None if it writes none."""
         if self.outputs.page is None:
@@ -179,11 +184,25 @@ def _removals(run: OpenRun, result: DedupResult, index: Any) -> Removals:
     similarity = result.similarity[rows]
     estimated = None if result.estimated is None else result.estimated[rows]
     same_key = None if result.same_key is None else result.same_key[rows]
-    texts = None
-    if result.earlier_texts is not None:
-        texts = [result.earlier_texts[row] for row in rows.tolist()]
+    texts = result.earlier_texts
+    earlier_text = None
+    if texts is not None:
+
+        def earlier_text(place: int) -> str | None:
+            return texts[int(rows[place])]
+
+    # The key of an earlier row is not read from the corpus.
+    kept_rows = np.where(keepers < 0, rows, keepers)
     return Removals(
-        rows, kept_keys, similarity, earlier, kinds, keepers, estimated, texts, same_key
+        rows,
+        kept_keys,
+        similarity,
+        earlier,
+        kinds,
+        kept_rows,
+        estimated,
+        earlier_text,
+        same_key,
     )
 
 
