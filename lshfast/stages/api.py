@@ -11,8 +11,9 @@ from lshfast._common.progress import Progress
 from lshfast._engine.account.report import Summary
 from lshfast._engine.indexes.run_indexes import (
     OF_INDEX,
-    check_index_alone,
+    against_of,
     plan_of_items,
+    refuse_index_with_texts,
 )
 from lshfast._engine.inputs import Inputs
 from lshfast._engine.kinds import item_kind
@@ -179,6 +180,8 @@ def plan(
             f"{engine.kind}"
         )
     check_bands_only(engine, "stages")
+    against = against_of(record, source)
+    refuse_index_with_texts(against, "a run in stages")
     make_stage_plan(
         source,
         os.fspath(work),
@@ -195,7 +198,7 @@ def plan(
         removed=_path(removed),
         rejected=_path(rejected),
         max_removed=record.max_removed,
-        against=check_index_alone(record, source, "a run in stages"),
+        against=against,
     )
 
 

@@ -1,7 +1,9 @@
-"""Rows that are removed for an entry of an index of earlier rows.
+"""Rows that are removed for an entry of an index of earlier rows, or for an earlier row.
 
-The sketch task of a shard finds them, the collect task divides them among the verify tasks by their
-entries, and these add them to the rows that they remove.
+The sketch task of a shard finds those of entries, the collect task divides them among the verify
+tasks by their entries, and these add them to the rows that they remove. Earlier rows that are read
+are the rows of the last shards; they are compared in the parts of the rows that share buckets with
+them.
 """
 
 from __future__ import annotations
@@ -44,6 +46,11 @@ class RowsOfEntries(NamedTuple):
     similarity: Float64Array
     entries: Int64Array
     codes: Int64Array
+
+
+def number_of_earlier(rows: Int64Array) -> Int64Array:
+    """Return the numbers below -1 that stand for earlier rows, and the rows for these numbers."""
+    return -2 - rows
 
 
 @contextmanager

@@ -64,8 +64,13 @@ def group(plan: StagePlan, task: int) -> None:
         first_row = np.concatenate(
             [[0], np.cumsum([shard["rows"] for shard in of_shards], dtype=np.int64)]
         )
-        id_type = _checked_ids(plan, first_row, [shard["ids"] for shard in of_shards])
-        check_elements(plan, [shard["elements"] for shard in of_shards])
+        new = plan.new_shards
+        ids = [shard["ids"] for shard in of_shards]
+        id_type = _checked_ids(plan, first_row, ids[:new])
+        type_of_earlier = _type_of_ids(plan, ids[new:], new)
+        elements = [shard["elements"] for shard in of_shards]
+        check_elements(plan, elements[:new], 0)
+        check_elements(plan, elements[new:], new)
         kinds = [shard["orders"] for shard in of_shards]
         check_kinds(plan, kinds)
         labels = _labels(plan, first_row, folder)
@@ -79,11 +84,12 @@ def group(plan: StagePlan, task: int) -> None:
         np.add.at(of_files, plan.files_of_parts(), np.array(of_parts, np.int64))
         lines_of_last_files = [shard["lines_of_last_file"] for shard in of_shards]
         writer.figures = {
-            "rows": int(first_row[-1]),
+            "rows": int(first_row[new]),
             "first_row": first_row.tolist(),
             "lines_before": lines_before_shards(plan, lines_of_last_files[:-1]),
             "first_of_files": [0, *np.cumsum(of_files, dtype=np.int64).tolist()],
             "ids": id_type,
+            "earlier_ids": type_of_earlier,
             "bounds": _bounds(division.numbers.costs(), plan.tasks),
             "part_memory": division.memory,
         }
@@ -124,19 +130,28 @@ def _members(
     labels: RecordSpool,
     preferences: Preferences,
 ) -> Iterator[Members]:
-    """Yield the rows that have labels, ascending, with what their sketches say of their texts."""
+    """Yield the rows that have labels, ascending, with what their sketches say of their texts.
+
+    Earlier rows are numbered last, so a component has a new row if its label is the number of one.
+    Other components are left out. Each earlier row counts as a text of its own.
+    """
     reader = labels.reader()
+    new_rows = np.uint64(first_row[plan.new_shards])
     for shard in range(plan.shards):
         for row, portion, _ in rows_of_sketch(plan, shard):
             begin = int(first_row[shard]) + row
             labelled = reader.until(begin + len(portion))
+            labelled = labelled[labelled[:, 1] < new_rows]
             if len(labelled):
-                rows = labelled[:, 0].view(np.int64)
+                rows = np.ascontiguousarray(labelled[:, 0]).view(np.int64)
+                marks = portion[rows - begin]
+                if shard >= plan.new_shards:
+                    marks.words[:, -1] = labelled[:, 0]
                 yield Members(
                     labelled[:, 0],
                     labelled[:, 1],
                     preferences.of(shard, rows),
-                    portion[rows - begin],
+                    marks,
                 )
 
 
@@ -147,7 +162,7 @@ def _write_rows(
     writer: TaskWriter,
 ) -> None:
     """Write the rows of each shard, in ranges that need not be held together."""
-    sample = sample_for(int(first_row[-1]), plan.engine)
+    sample = sample_for(int(first_row[plan.new_shards]), plan.engine)
     last_shard = -1
     for shard, piece in _by_shard(division.batches, first_row):
         begin, end = np.searchsorted(sample, first_row[shard : shard + 2])
@@ -195,24 +210,12 @@ def _bounds(costs: Int64Array, tasks: int) -> list[int]:
 def _checked_ids(
     plan: StagePlan, first_row: Int64Array, types: list[str | None]
 ) -> str | None:
-    """Return the type of the ids; DataError if two are equal or of different types."""
+    """Return the type of the ids of new rows; DataError if two are equal or of other types."""
     if plan.content["id_column"] is None:
         return None
-    first_type = next(
-        (shard_type for shard_type in types if shard_type is not None), None
-    )
-    if set(types) - {None} == KINDS_OF_INTEGERS.keys():  # integers of both types
-        first_type = UNSIGNED_IDS
-        types = []
-    for shard, shard_type in enumerate(types):
-        if shard_type not in (first_type, None):
-            corpus = restored_corpus(plan, shard, False)
-            identity = corpus.key(0)
-            raise corpus.fault(
-                0, f"id {identity!r} is {kind_of(identity)}, the ids before it are not"
-            )
+    first_type = _type_of_ids(plan, types, 0)
     with sorted_runs(plan) as runs:
-        for shard in range(plan.shards):
+        for shard in range(plan.new_shards):
             runs.add(_id_marks(plan, shard, first_row))
         last = np.empty((0, 2), np.uint64)
         for batch in runs.merged(plan.budget.work(0) // 2):
@@ -221,6 +224,25 @@ def _checked_ids(
             if len(again):
                 raise _id_taken(plan, first_row, marks[again[0]])
             last = marks[-1:].copy()
+    return first_type
+
+
+def _type_of_ids(
+    plan: StagePlan, types: list[str | None], first_shard: int
+) -> str | None:
+    """Return the type of the ids of shards from one on; DataError if there are different ones."""
+    if set(types) - {None} == KINDS_OF_INTEGERS.keys():  # integers of both types
+        return UNSIGNED_IDS
+    first_type = next(
+        (shard_type for shard_type in types if shard_type is not None), None
+    )
+    for shard, shard_type in enumerate(types, first_shard):
+        if shard_type not in (first_type, None):
+            corpus = restored_corpus(plan, shard, False)
+            identity = corpus.key(0)
+            raise corpus.fault(
+                0, f"id {identity!r} is {kind_of(identity)}, the ids before it are not"
+            )
     return first_type
 
 
@@ -236,7 +258,7 @@ def _id_marks(plan: StagePlan, shard: int, first_row: Int64Array) -> UInt64Array
 def _id_taken(plan: StagePlan, first_row: Int64Array, mark: UInt64Array) -> DataError:
     """Return the error of an id with this mark that several rows have."""
     places: list[tuple[int, int]] = []
-    for shard in range(plan.shards):
+    for shard in range(plan.new_shards):
         rows_of_id = np.flatnonzero(
             (_id_marks(plan, shard, first_row) == mark).all(axis=1)
         )

@@ -81,7 +81,7 @@ class Preferences:
 
     def of(self, shard: int, rows: Int64Array) -> UInt64Array:
         """Return the words of some rows of a shard; the rows of all calls ascend."""
-        if self._plan.order_column is None:
+        if self._plan.order_column is None or shard >= self._plan.new_shards:
             # Of equal texts, the first one is preferred unless the last one is wanted.
             words = rows.astype(np.uint64)
             return ~words if self._plan.keep == "last" else words

@@ -35,6 +35,7 @@ from lshfast._engine.pages.run_pages import (
 from lshfast._engine.parts.task_files import figures_of
 from lshfast._io import Corpus
 from lshfast._io.pages.page import write_page
+from lshfast.stages.earlier import number_of_earlier
 from lshfast.stages.page_notes import removed_of_files
 from lshfast.stages.sketching import restored_corpus
 from lshfast.stages.stage_plan import StagePlan
@@ -54,7 +55,7 @@ def write_page_of_run(plan: StagePlan, output: PageOutput, overwrite: bool) -> N
     """
     files_by_name = {
         file.name: file
-        for shard in range(plan.shards)
+        for shard in range(plan.new_shards)
         for file in plan.corpus(shard, checked=False).files
     }
     files = list(files_by_name.values())
@@ -123,7 +124,10 @@ class _ShownRows(NamedTuple):
         """Return a pair as the page shows it."""
         spans: tuple[Any, Any] = ([], [])
         if self.texts is not None:
-            spans = compared_spans(pair, self.texts, normalize=self.normalize)
+            earlier_text = self.texts.get(_row_shown(pair.other))
+            spans = compared_spans(
+                pair, self.texts, earlier_text, normalize=self.normalize
+            )
         is_entry = pair.other < 0
         kept_key = self.entries[pair.row] if is_entry else self.keys[pair.other]
         return ExamplePair(self.keys[pair.row], kept_key, pair.similarity, *spans)
@@ -199,7 +203,7 @@ def _rows(
     shown: bool,
 ) -> _ShownRows:
     """Return the rows of pairs and those that are only named; texts only if they are shown."""
-    shown_rows = {row for pair in pairs for row in pair[:2] if row >= 0}
+    shown_rows = {_row_shown(row) for pair in pairs for row in pair[:2]} - {-1}
     keys: dict[int, str] = {}
     texts: dict[int, str] = {}
     overall = figures_of(plan, "group", 0)
@@ -217,6 +221,11 @@ def _rows(
     entries = {row: key for note in notes for row, key in note["entries"]}
     normalize = plan.engine.shingles.normalize
     return _ShownRows(keys, texts if shown else None, entries, normalize)
+
+
+def _row_shown(number: int) -> int:
+    """Return a row, given its number or that of an earlier one; -1 for an entry of an index."""
+    return int(number_of_earlier(np.array(number))) if number < -1 else number
 
 
 def _texts(corpus: Corpus, first_row: int, rows: set[int]) -> dict[int, str]:

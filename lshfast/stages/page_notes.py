@@ -26,6 +26,7 @@ def noted(
     kept_rows: Int64Array,
     similarity: Float64Array,
     keys: Sequence[str | int],
+    are_rows: bool = False,
 ) -> dict[str, Any]:
     """Return what a verify task notes of its removed rows and of its groups, as values of JSON.
 
@@ -33,10 +34,12 @@ def noted(
     ----------
     rows, kept_rows : ndarray of int64, shape (m,)
         The removed rows, in any order, and the rows that are kept instead; negative numbers stand
-        for entries of an index.
+        for entries of an index, and those below -1 also for earlier rows (`number_of_earlier`).
     similarity : ndarray of float64, shape (m,)
     keys : sequence of str or int
         The keys of what is kept instead.
+    are_rows : bool, default False
+        Whether negative numbers stand for earlier rows.
 
     Returns
     -------
@@ -45,17 +48,18 @@ def noted(
         - group_sizes: [size, groups of this size], ascending; rows that were removed for an entry
           of an index are in none;
         - least, whole_range: [row, kept row, similarity] of rows for examples; the kept row is -1
-          for an entry of an index;
+          for an entry of an index, and the number of an earlier row;
         - entries: [row, key of the entry] of these examples;
         - largest: [size, first row, rows as in least] of the largest groups of three or more rows.
     """
 
     entries: list[tuple[int, str]] = []
+    least_kept = kept_rows.min(initial=-1) if are_rows else -1
 
     def pairs(places: Int64Array) -> list[tuple[int, int, float]]:
         columns = (
             rows[places].tolist(),
-            np.maximum(kept_rows[places], -1).tolist(),
+            np.maximum(kept_rows[places], least_kept).tolist(),
             similarity[places].tolist(),
         )
         of_entries = places[kept_rows[places] < 0].tolist()

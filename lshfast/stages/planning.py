@@ -17,13 +17,13 @@ from lshfast._common.private_files import make_folder
 from lshfast._common.run_key import draw_hash_numbers
 from lshfast._common.visible import printable
 from lshfast._engine.account.guard import check_max_removed
-from lshfast._engine.indexes.plan_of_index import check_indexed
-from lshfast._engine.indexes.run_indexes import Indexes
+from lshfast._engine.indexes.plan_of_index import check_earlier, check_indexed
+from lshfast._engine.indexes.run_indexes import Against, Indexes
 from lshfast._engine.inputs import Inputs, policy_of, state_of
 from lshfast._engine.parts.removals import added_columns
 from lshfast._engine.plan import Plan
 from lshfast._engine.preference import check_keep_measure
-from lshfast._io import Output, OutputFormat, check_rows
+from lshfast._io import Corpus, Output, OutputFormat, check_rows
 from lshfast._io.file_parts import FilePart, can_be_divided, divided
 from lshfast._io.files import File, file_format
 from lshfast._io.notes import left_out_of
@@ -76,14 +76,15 @@ def make_stage_plan(
     removed: str | None,
     rejected: str | None,
     max_removed: float | None,
-    against: str | None,
+    against: Against,
 ) -> StagePlan:
     """Check parameters, list inputs, create folders, and write the plan (`lshfast.stages.plan`)."""
     policy, order_column = policy_of(keep)
     check_keep_measure(policy, engine.measure)
     check_max_removed(max_removed)
     _check_format(output_kind)
-    added = added_columns(engine, against is not None) if annotate else []
+    compares = against.index is not None or against.texts is not None
+    added = added_columns(engine, compares) if annotate else []
     outputs = {
         "output": output,
         "pairs": pairs,
@@ -108,12 +109,19 @@ def make_stage_plan(
     )
     check_rows(corpus, rows, added)
     divided_files = _shards_of(corpus.files, shards)
-    cell_types = [[name, *astuple(kind)] for name, kind in corpus.types.items()]
+    cell_types = _cell_types(corpus)
+    files = corpus.files
+    of_texts: dict[str, Any] = {}
+    if against.texts is not None:
+        check_earlier(engine)
+        earlier = against.texts.open_kind(engine)[0]
+        of_texts = _earlier_of(against.texts, earlier, files, divided_files)
+        files = [*files, *earlier.files]
     options = {
         "cell_types": cell_types or None,
         "kind": None if engine.kind == "text" else engine.kind,
         "by": inputs.by,
-        "left_out": left_out_of(files) or None,
+        "left_out": left_out_of(corpus.files) or None,
         "max_removed": max_removed,
     }
     content = {
@@ -126,14 +134,15 @@ def make_stage_plan(
         **{name: getattr(inputs, name) for name in OF_INPUTS},
         "files": [
             [_place(file), file.name, file.format, file.codec, state_of(file)]
-            for file in corpus.files
+            for file in files
         ],
         "shards": divided_files,
         "tasks": len(divided_files) if tasks is None else tasks,
         "keys": [draw_hash_numbers(), draw_hash_numbers()],
         "common": None if engine.ignore_common is None else draw_hash_numbers(),
         **{name: value for name, value in options.items() if value is not None},
-        **({} if against is None else _index_of(against, engine)),
+        **({} if against.index is None else _index_of(against.index, engine)),
+        **of_texts,
         **{name: places.get(name) for name in outputs},
         "suffixes": suffixes,
     }
@@ -145,7 +154,7 @@ def make_stage_plan(
 def check_local_places(
     work: str, outputs: Iterable[str | None], against: Iterable[str]
 ) -> None:
-    """Raise ValueError if a folder of a run, or its index of earlier rows, is at a URL.
+    """Raise ValueError if a folder of a run, its index or a file of earlier rows is at a URL.
 
     An index at a URL could be opened, but tasks have to find the same one at any time.
     """
@@ -154,7 +163,9 @@ def check_local_places(
         if path is not None:
             check_local(path, "the outputs of stages are local folders")
     for path in against:
-        check_local(path, "the index of a run in stages must be a local file or folder")
+        check_local(
+            path, "the index of a run in stages, and its earlier files, must be local"
+        )
 
 
 def _check_format(format: str | None) -> None:
@@ -196,6 +207,35 @@ def _index_of(path: str, engine: Plan) -> dict[str, Any]:
         }
 
 
+def _cell_types(corpus: Corpus) -> list[list[str]]:
+    """Return the columns of cells of CSV that have types, with these, as values of JSON."""
+    return [[name, *astuple(kind)] for name, kind in corpus.types.items()]
+
+
+def _earlier_of(
+    inputs: Inputs,
+    earlier: Corpus,
+    files: Sequence[File],
+    shards: list[list[list[int]]],
+) -> dict[str, Any]:
+    """Return what a plan says of earlier files; their shards are added to those of the files.
+
+    They have about as many bytes as those of the files.
+    """
+    total = sum(file.size for file in files)
+    earlier_shards = _shards_of(earlier.files, None, -(-total // len(shards)))
+    for parts in earlier_shards:
+        shards.append([[len(files) + number, *part] for number, *part in parts])
+    return {
+        "earlier_shards": len(earlier_shards),
+        "earlier_cell_types": _cell_types(earlier),
+        "earlier_columns": {
+            "column": inputs.column,
+            "id_column": inputs.id_column,
+        },
+    }
+
+
 def _place(file: File) -> str:
     """Return the path or URL of an input; ValueError if other processes cannot open it."""
     if isinstance(file.source, LocalFile):
@@ -227,13 +267,16 @@ def _format_of(files: Sequence[File]) -> OutputFormat:
     return "jsonl"
 
 
-def _shards_of(files: Sequence[File], shards: int | None) -> list[list[list[int]]]:
-    """Divide files into shards of similar bytes.
+def _shards_of(
+    files: Sequence[File], shards: int | None, shard_bytes: int = SHARD_BYTES
+) -> list[list[list[int]]]:
+    """Divide files into shards of similar bytes; without a number, each has about `shard_bytes`.
 
     Returns what each shard reads: [file] for a whole file, [file, begin, end] for a part of one.
     """
     total = sum(file.size for file in files)
-    count = shards or min(MOST_SHARDS_BY_DEFAULT, max(1, -(-total // SHARD_BYTES)))
+    most = MOST_SHARDS_BY_DEFAULT
+    count = shards or min(most, max(1, -(-total // max(1, shard_bytes))))
     parts_of_files = _parts_of(files, count)
     parts = [
         _PlannedPart(number, *part)

@@ -162,7 +162,7 @@ def restored_corpus(
         ):
             raise file.fault("its rows do not belong to the files of the shard")
         if type(ids) is not list or len(ids) != (
-            len(lines) if plan.content["id_column"] is not None else 0
+            len(lines) if corpus.layout.id_column is not None else 0
         ):
             raise file.fault("it has not one id for each row")
         rising = np.diff(lines) > 0
@@ -194,13 +194,13 @@ def lines_before_shards(plan: StagePlan, lines_of_last_files: list[int]) -> list
     return lines_before
 
 
-def check_elements(plan: StagePlan, types: list[str | None]) -> None:
+def check_elements(plan: StagePlan, types: list[str | None], first_shard: int) -> None:
     """Raise DataError if the sets of some shards have strings, and of others integers.
 
-    `types` has "str", "int" or None of each shard.
+    `types` has "str", "int" or None of each shard from `first_shard` on.
     """
     first = next((name for name in types if name is not None), None)
-    for shard, name in enumerate(types):
+    for shard, name in enumerate(types, first_shard):
         if name not in (None, first):
             corpus = restored_corpus(plan, shard, False)
             reason = "sets from here on have integers, and those before it strings"

@@ -75,11 +75,15 @@ COLUMNS_OF_VALUES: dict[str, dict[str, str]] = {
     "verify": {"codes": "<i8", "counts": "<i8"},
 }
 
-# Further columns, if rows are compared with the entries of an index.
+# Further columns, if rows are compared with earlier ones: with the entries of an index, or with
+# texts.
 COLUMNS_AGAINST: dict[str, dict[str, str]] = {
     "sketch": COLUMNS_OF_EARLIER,
     "collect": {"similarity": "<f8"},
     "verify": {"earlier": "|u1"},
+}
+COLUMNS_AGAINST_TEXTS: dict[str, dict[str, str]] = {
+    "verify": {"text_lengths": "<i8", "earlier": "|u1", "earlier_texts": "|u1"},
 }
 
 
@@ -112,6 +116,7 @@ class StagePlan:
         further_columns = [
             *([] if self.by is None else [COLUMNS_OF_VALUES]),
             *([] if self.against is None else [COLUMNS_AGAINST]),
+            *([COLUMNS_AGAINST_TEXTS] if self.earlier_shards else []),
         ]
         columns = {}
         for stage, of_stage in COLUMNS.items():
@@ -142,7 +147,7 @@ class StagePlan:
             self.engine,
             pairs,
             parquet="parquet" in formats,
-            against=self.against is not None,
+            against=self.compares,
             by=self.by is not None,
         )
 
@@ -150,6 +155,21 @@ class StagePlan:
     def shards(self) -> int:
         """The number of tasks of the stages that read inputs."""
         return len(self.content["shards"])
+
+    @property
+    def earlier_shards(self) -> int:
+        """The number of the last shards, whose rows are earlier ones and only removed for."""
+        return int(self.content.get("earlier_shards", 0))
+
+    @property
+    def new_shards(self) -> int:
+        """The number of the shards whose rows are removed or written."""
+        return self.shards - self.earlier_shards
+
+    @property
+    def compares(self) -> bool:
+        """Whether rows are compared with earlier ones."""
+        return self.against is not None or self.earlier_shards > 0
 
     @property
     def tasks(self) -> int:
@@ -264,6 +284,16 @@ class StagePlan:
             by=self.by,
             **of_sets,
         )
+        if shard >= self.new_shards:  # a row may be in the files of several months
+            layout = replace(
+                layout,
+                **content["earlier_columns"],
+                order_column=None,
+                by=None,
+                output=None,
+                added=(),
+                unique_ids=False,
+            )
         files = []
         for number, *part in content["shards"][shard]:
             place, name, format, codec, state = content["files"][number]
@@ -292,9 +322,11 @@ class StagePlan:
                 begin, end = part
                 file = part_of(file, begin, end, lines_before)
             files.append(file)
+        is_earlier = shard >= self.new_shards
+        types_name = "earlier_cell_types" if is_earlier else "cell_types"
         cell_types = {
             name: CellType(kind, source)
-            for name, kind, source in content.get("cell_types", [])
+            for name, kind, source in content.get(types_name, [])
         }
         convert = None if reader is None else reader.read
         corpus = Corpus(layout, files, convert, cell_types=cell_types)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lshfast._common.progress import Progress
+from lshfast._engine.account.earlier import EarlierFigures
 from lshfast._engine.account.findings import summary_of
 from lshfast._engine.account.normal_forms import FormCounts
 from lshfast._engine.account.report import Summary
@@ -22,6 +23,8 @@ from lshfast.stages.value_counts import counts_of
 
 # Seconds between two looks at the tasks that are not done.
 WATCH_PAUSE = 2.0
+
+EVERY_TASK = slice(None)
 
 
 @dataclass(frozen=True)
@@ -86,11 +89,13 @@ def _summary(plan: StagePlan, done_tasks: dict[StageName, list[int]]) -> Summary
         for stage, tasks in done_tasks.items()
     }
 
-    def total(stage: StageName, name: str) -> Any:
-        return sum(of_task[name] for of_task in figures[stage])
+    def total(stage: StageName, name: str, tasks: slice = EVERY_TASK) -> Any:
+        return sum(of_task[name] for of_task in figures[stage][tasks])
 
     by = counts_of(plan)
-    rows = total("sketch", "rows")
+    new = slice(plan.new_shards)
+    rows = total("sketch", "rows", new)
+    rejected = total("sketch", "rejected", new)
     removed = total("verify", "removed")
     earlier = total("verify", "earlier")
     nbytes = total("sketch", "nbytes")
@@ -99,16 +104,17 @@ def _summary(plan: StagePlan, done_tasks: dict[StageName, list[int]]) -> Summary
         engine_of(plan),
         {stage: Stage(seconds[stage], nbytes) for stage in STAGES if done_tasks[stage]},
         sum(seconds.values()),
-        read=rows + total("sketch", "rejected"),
+        read=rows + rejected,
         kept=rows - removed,
         removed=removed,
-        rejected=total("sketch", "rejected"),
-        empty=total("sketch", "empty"),
+        rejected=rejected,
+        empty=total("sketch", "empty", new),
         copies=total("verify", "copies"),
         candidates=total("verify", "candidates"),
         pairs=total("verify", "pairs"),
         groups=total("verify", "groups"),
         earlier=earlier,
+        earlier_texts=_figures_of_earlier(plan, figures["sketch"][plan.new_shards :]),
         largest_group=max(
             [
                 min(rows - earlier, 1),
@@ -117,12 +123,25 @@ def _summary(plan: StagePlan, done_tasks: dict[StageName, list[int]]) -> Summary
         ),
         delimiters={
             name: delimiter
-            for shard in figures["sketch"]
+            for shard in figures["sketch"][new]
             for name, delimiter in shard["delimiters"].items()
         },
         unread=plan.content.get("left_out", {}),
         advice=_advice(plan, figures["collect"]),
         by=None if by is None else by.summary(),
+    )
+
+
+def _figures_of_earlier(
+    plan: StagePlan, of_shards: list[dict[str, Any]]
+) -> EarlierFigures | None:
+    """Return the figures of the earlier rows that were read; None if there are no such files."""
+    if not plan.earlier_shards:
+        return None
+    return EarlierFigures(
+        plan.engine.verify,
+        sum(shard["rows"] for shard in of_shards),
+        sum(shard["rejected"] for shard in of_shards),
     )
 
 

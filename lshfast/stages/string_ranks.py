@@ -71,7 +71,7 @@ def ranked_strings(
     strings_of : callable
         Returns the strings of all rows of a shard.
     rows : RecordSpool
-        Has rows as first words, ascending.
+        Has rows as first words, ascending; earlier rows are left out.
     folder : str
         Gets files whose names begin with "strings".
 
@@ -87,7 +87,9 @@ def ranked_strings(
     ranks = new_spool("ranks")
     ties = new_spool("all")
     for piece in rows.pieces():
-        ties.add(piece[:, 0], np.zeros(len(piece), np.uint64))
+        # Earlier rows have no strings.
+        new_rows = piece[piece[:, 0] < np.uint64(first_row[plan.new_shards]), 0]
+        ties.add(new_rows, np.zeros(len(new_rows), np.uint64))
     depth = 0
     while len(ties):
         if depth and _rank_in_memory(

@@ -72,9 +72,8 @@ def tasks_of(plan: StagePlan, stage: StageName) -> int:
         raise ValueError(f"stage must be one of {', '.join(STAGES)}, not {stage!r}")
     if stage in COUNTING and plan.engine.ignore_common is None:
         return 0
-    return {"join": plan.tasks, "verify": plan.tasks, "group": 1}.get(
-        stage, plan.shards
-    )
+    counts = {"join": plan.tasks, "group": 1, "verify": plan.tasks}
+    return counts.get(stage, plan.new_shards if stage == "apply" else plan.shards)
 
 
 def is_done(plan: StagePlan, stage: StageName, task: int) -> bool:

@@ -96,7 +96,7 @@ def add_totals(writer: TaskWriter, plan: StagePlan) -> None:
         return
     values = ValueCodes(plan.by)
     totals = np.zeros(2, np.int64)
-    for shard in range(plan.shards):
+    for shard in range(plan.new_shards):
         codes, numbers = _values_of(plan, shard, values.code_of)
         totals = np.concatenate(
             [totals, np.zeros(len(values.names) + 2 - len(totals), np.int64)]
@@ -120,6 +120,8 @@ def codes_of_rows(plan: StagePlan, shard: int, rows: Int64Array) -> Int64Array:
     """Return the numbers of the values of some rows of a shard; an empty array without `by`."""
     if plan.by is None:
         return np.empty(0, np.int64)
+    if shard >= plan.new_shards:  # earlier rows are not counted
+        return np.full(len(rows), MISSING, np.int64)
     number_of = {name: number for number, name in enumerate(_totals(plan)[0])}
     codes, numbers = _values_of(plan, shard, lambda name: number_of.get(name, OTHER))
     return numbers[codes[rows] - OTHER]

@@ -340,7 +340,8 @@ def test_keys_of_an_index_that_are_numbers_and_ids_of_csv(tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--memory", "200M"), "has texts, which are compared with new rows in memory"),
+        (("--against-column", "body"), "column 'body'"),
+        (("--against-id-column", "number"), "number"),
         (
             ("--save-index", "new.lsh"),
             "names only files of texts: name their index too",
@@ -356,7 +357,7 @@ def test_runs_that_read_no_earlier_texts_say_why(tmp_path, second, options, said
     first = write_jsonl(tmp_path / "first.jsonl", FIRST)
     out = tmp_path / "o.jsonl"
     line = failing(
-        1 if "none.jsonl" in options else 2,
+        1 if {"none.jsonl", "body", "number"} & set(options) else 2,
         "dedup",
         second,
         "--against",
@@ -369,10 +370,64 @@ def test_runs_that_read_no_earlier_texts_say_why(tmp_path, second, options, said
     assert not out.exists()
 
 
-def test_stages_take_an_index_alone(tmp_path, second):
+def run_in(way, source, folder, **options):
+    """Run in one of the ways that read earlier files."""
+    if way == "stages":
+        lshfast.stages.plan(source, folder / "work", folder / "out", **options)
+        lshfast.stages.run_all(folder / "work", executor="inline")
+    else:
+        memory = "250M" if way == "cap" else None
+        dedup_files(source, folder / "o.jsonl", memory=memory, **options)
+
+
+@pytest.mark.parametrize("way", ["memory", "cap", "stages"])
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([*FIRST[:2], {"id": "x", "text": 7}], "first.jsonl:3"),
+        ([*FIRST[:2], {"id": 7, "text": "a"}], "first.jsonl:3"),
+        ([*FIRST[:2], {"id": "", "text": "a"}], "first.jsonl:3"),
+        ([{"id": "x"}], "first.jsonl:1"),
+    ],
+)
+def test_a_bad_earlier_row_is_named(tmp_path, second, way, rows, said):
+    first = write_jsonl(tmp_path / "first.jsonl", rows)
+    with pytest.raises(DataError, match=said):
+        run_in(way, second, tmp_path, against=first, id_column="id")
+
+
+@pytest.mark.parametrize("way", ["cap", "stages"])
+def test_an_index_with_its_texts_is_for_runs_in_memory(tmp_path, second, way):
     first = write_jsonl(tmp_path / "first.jsonl", FIRST)
-    with pytest.raises(ValueError, match="a run in stages holds no rows in memory"):
-        lshfast.stages.plan(second, tmp_path / "work", tmp_path / "out", against=first)
+    index = tmp_path / "seen.lsh"
+    assert run("index", "build", first, "-o", index, *RUN).exit_code == 0
+    with pytest.raises(ValueError, match=r"name the texts alone \(.*first.jsonl\)"):
+        run_in(way, second, tmp_path, against=[index, first], id_column="id")
+
+
+@pytest.mark.parametrize("options", [{}, {"against": "seen.lsh"}])
+@pytest.mark.parametrize("name", ["against_column", "against_id_column"])
+def test_columns_of_earlier_files_need_such_files(tmp_path, second, options, name):
+    index = tmp_path / "seen.lsh"
+    assert run("index", "build", second, "-o", index, *RUN).exit_code == 0
+    given = {name: tmp_path / path for name, path in options.items()}
+    with pytest.raises(ValueError, match=f"{name} names a column of earlier files"):
+        dedup_files(second, **given, **{name: "body"})
+
+
+def test_columns_of_earlier_files(tmp_path, second):
+    rows = [{"key": number, "body": row["text"]} for number, row in enumerate(FIRST)]
+    first = write_jsonl(tmp_path / "first.jsonl", rows)
+    result = run(
+        "dedup", second, "--against", first, "--against-column", "body",
+        "--against-id-column", "key", "--removed", tmp_path / "r.jsonl", "-o",
+        tmp_path / "o.jsonl", *RUN,
+    )  # fmt: skip
+    assert result.exit_code == 0
+    removed = [json.loads(line) for line in (tmp_path / "r.jsonl").open()]
+    # Kept keys are strings, as ids of the two files have different types.
+    assert all(row["key"] == f"f{row['kept_key']}" for row in removed)
+    assert len(removed) >= 36
 
 
 def test_of_many_similar_earlier_texts_the_first_256_are_compared():

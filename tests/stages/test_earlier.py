@@ -4,7 +4,14 @@ import pytest
 
 from lshfast import DataError, dedup_files, stages
 from tests.cli.commands import failing, run
-from tests.stages.runs import corpus, in_memory, in_stages, index_of, write_files
+from tests.stages.runs import (
+    corpus,
+    in_memory,
+    in_stages,
+    index_of,
+    run_all,
+    write_files,
+)
 
 
 @pytest.fixture
@@ -66,3 +73,43 @@ def test_an_index_that_is_missing_is_named(tmp_path, source):
         stages.plan(
             source, tmp_path / "w", tmp_path / "k", against=tmp_path / "none.lsh"
         )
+
+
+# Earlier files
+
+
+@pytest.fixture
+def earlier(tmp_path):
+    return write_files(tmp_path / "earlier", corpus(5, 300)[::7], 2)
+
+
+@pytest.mark.parametrize("annotate", [False, True])
+def test_ids_of_earlier_files_of_another_type(tmp_path, source, earlier, annotate):
+    options = {"id_column": "number", "against": earlier, "annotate": annotate}
+    options |= {"against_id_column": "id"}
+    summary, *outputs = in_stages(tmp_path, source, shards=3, tasks=2, **options)
+    wanted, *wanted_outputs = in_memory(tmp_path, source, exact=False, **options)
+    assert outputs == wanted_outputs
+    assert summary.earlier == wanted.earlier > 10
+    assert summary.earlier_texts == wanted.earlier_texts
+
+
+def test_an_earlier_file_that_has_changed_is_named(tmp_path, source, earlier):
+    work = tmp_path / "work"
+    stages.plan(source, work, tmp_path / "kept", shards=2, against=earlier)
+    last_file = earlier / "01.jsonl"
+    last_file.write_bytes(last_file.read_bytes() + b"\n")
+    with pytest.raises(DataError, match=r"01\.jsonl.*has changed since the plan"):
+        stages.run(work, "sketch")
+
+
+def test_the_page_shows_earlier_texts(tmp_path, source, earlier):
+    work = tmp_path / "work"
+    stages.plan(source, work, tmp_path / "kept", shards=2, tasks=2, against=earlier)
+    run_all(work)
+    page = tmp_path / "page.html"
+    stages.write_page(work, page)
+    html = page.read_text()
+    assert "of earlier entries" in html
+    assert "stores no texts" not in html
+    assert f"{earlier}/0" in html

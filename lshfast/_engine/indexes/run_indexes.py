@@ -275,32 +275,13 @@ def _has_texts(path: str, format: Format | None) -> bool:
     return any(sign in path for sign in "*?[")
 
 
-def refuse_index_with_texts(indexes: Indexes, way: str) -> None:
+def refuse_index_with_texts(places: Against, way: str) -> None:
     """Raise ValueError for an index with the texts of its entries, if a run holds no rows."""
-    if indexes.texts is not None and indexes.against is not None:
+    if places.texts is not None and places.index is not None:
         raise ValueError(
             f"against: an index with the texts of its entries is for runs in memory, not for {way}:"
-            f" name the texts alone ({printable(indexes.texts.paths[0])}), which are compared "
+            f" name the texts alone ({printable(places.texts.paths[0])}), which are compared "
             "exactly too, or the index alone"
-        )
-
-
-def check_index_alone(
-    options: Mapping[str, Any], inputs: Inputs, way: str
-) -> str | None:
-    """Return the index of earlier rows; ValueError if there are files of texts too."""
-    places = against_of(options, inputs)
-    refuse_texts(places.texts, way)
-    return places.index
-
-
-def refuse_texts(texts: Inputs | None, way: str) -> None:
-    """Raise ValueError if there are files of earlier rows, for a way of running without them."""
-    if texts is not None:
-        raise ValueError(
-            f"against: {printable(texts.paths[0])} has texts, which are compared with new rows in "
-            f"memory, and {way} holds no rows in memory: name an index of the earlier rows alone "
-            "(`lshfast index build` makes one)"
         )
 
 

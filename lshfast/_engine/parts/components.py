@@ -186,7 +186,9 @@ class EarlierOfPart(NamedTuple):
         """Return the rows in the form in which a run takes them; their keys are the numbers."""
         numbers = self.numbers
         return EarlierRowsOf(
-            EarlierRowsRead([self.texts], lambda rows: numbers[rows], shown=False)
+            EarlierRowsRead(
+                [self.texts], lambda rows: numbers[rows].tolist(), shown=False
+            )
         )
 
 

@@ -313,6 +313,32 @@ def test_a_run_that_is_compared_with_an_index_is_resumed(tmp_path, small_parts):
     assert outputs(tmp_path, "b", source, resume=True, **given) == wanted
 
 
+def test_a_resumed_run_against_earlier_files(tmp_path, small_parts):
+    """It was ended in each of its stages. Other earlier files, and other columns, are refused."""
+    rows = corpus(41, 3000)
+    earlier = write_jsonl(tmp_path / "old.jsonl", rows[::7])
+    source = write_jsonl(tmp_path / "in.jsonl", rows[500:])
+    given = {"against": earlier, "id_column": "id"}
+    wanted = outputs(tmp_path, "a", source, **given)
+    assert wanted[0].summary.earlier > 100
+    work = tmp_path / "work"
+    given |= {"memory": MEMORY, "work": work, "resume": True}
+    for stage in ("read", "texts", "verify", "write"):
+
+        def tell(name, done, _, last=stage):
+            if name == last and done:
+                raise Ended
+
+        with pytest.raises(Ended):
+            outputs(tmp_path, "b", source, progress=tell, **given)
+    other = write_jsonl(tmp_path / "other.jsonl", rows[:40])
+    for change in ({"against": other}, {"against_id_column": "rank"}):
+        with pytest.raises(ValueError, match=r"belongs to another run: .*earlier"):
+            outputs(tmp_path, "b", source, **{**given, **change})
+    assert outputs(tmp_path, "b", source, **given) == wanted
+    assert not work.exists()
+
+
 @given(
     st.lists(st.integers(0, 20), max_size=60).map(
         lambda found: [min(i, label) for i, label in enumerate(found)]

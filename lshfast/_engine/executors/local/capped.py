@@ -353,7 +353,7 @@ class _CappedRun:
             found = self._result_of(number)
             new_rows = own[: np.searchsorted(own, new)]
             if found is None:
-                preferred_rows = cast(Keep, self.keep)
+                preferred_rows: Keep | Int64Array = cast(Keep, self.keep)
                 if ranks is not None:
                     preferred_rows = ranks[new_rows]
                 found = self._run_part(

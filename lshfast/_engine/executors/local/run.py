@@ -38,7 +38,11 @@ from lshfast._engine.executors.local.writing import (
     write_result,
     write_similar,
 )
-from lshfast._engine.indexes.run_indexes import Indexes, refuse_index_with_texts
+from lshfast._engine.indexes.run_indexes import (
+    Against,
+    Indexes,
+    refuse_index_with_texts,
+)
 from lshfast._engine.inputs import (
     Inputs,
     faults_of,
@@ -202,7 +206,8 @@ def _run_sets(run: OpenRun, plan: Plan, cap: Cap | None) -> DedupResult:
     pairs = outputs.pairs is not None
     parquet = reads_parquet(run.corpus) or "parquet" in outputs.formats
     if cap is not None:
-        refuse_index_with_texts(indexes, "a run with memory (--memory)")
+        earlier = Against(indexes.against, indexes.texts)
+        refuse_index_with_texts(earlier, "a run with memory (--memory)")
         refused_options = {
             "save_index": indexes.save,
             "on_duplicate": indexes.on_duplicate != "error",
