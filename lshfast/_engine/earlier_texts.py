@@ -109,7 +109,12 @@ def find_earlier_texts(
         )
     estimated = entries.add_unread(best)
     figures = EarlierFigures(
-        plan.verify, read, texts.rejected(), entries.unknown, entries.unread, estimated
+        plan.verify,
+        read,
+        texts.rejected(),
+        entries.unknown,
+        len(entries.unread),
+        estimated,
     )
     return best.earlier(entries.keys_of, figures)
 
@@ -192,112 +197,174 @@ class _NewRowBuckets:
     ) -> int:
         """Compare earlier rows with the new rows, and return the number of earlier rows."""
         first_row = 0
-        plan = self._plan
-        pieces = sketched(batches, plan, Clock(), lambda piece: piece, progress)
+        pieces = sketched(batches, self._plan, Clock(), lambda piece: piece, progress)
         for piece in pieces:
-            numbers = np.arange(
-                first_row, first_row + len(piece.column), dtype=np.int64
-            )
-            for matches, keys in _queried(self._index, piece.signatures, plan):
-                rows = np.asarray(keys, np.int64)
-                candidates = matches._replace(rows=rows)
-                closed_rows = best.compare(piece.column, numbers, candidates)
-                self._index.remove(closed_rows)
+            places = np.arange(len(piece.column), dtype=np.int64)
+            self.compare_piece(piece.column, first_row, places, piece.signatures, best)
             first_row += len(piece.column)
         return first_row
+
+    def compare_piece(
+        self,
+        column: Column,
+        first_row: int,
+        places: Int64Array,
+        signatures: UInt64Array,
+        best: _MostSimilar,
+    ) -> Int64Array:
+        """Compare earlier rows at some places of a piece, which have these signatures.
+
+        Returns the places of those that are candidates of new rows.
+        """
+        candidate_places = [np.empty(0, np.int64)]
+        numbers = np.arange(first_row, first_row + len(column), dtype=np.int64)
+        for matches, keys in _queried(self._index, signatures, self._plan):
+            candidates = matches._replace(
+                rows=np.asarray(keys, np.int64), places=places[matches.places]
+            )
+            self._index.remove(best.compare(column, numbers, candidates))
+            candidate_places.append(np.unique(candidates.places))
+        return np.unique(np.concatenate(candidate_places))
 
 
 class _EntriesOfIndex:
     """The entries of an index that are candidates of new rows.
 
+    Candidates are found twice, so that no pairs of a row and an entry are held: rows are looked up
+    in the index for the keys of candidates, and when the text of one of these passes by, its
+    signature is looked up among the new rows. If a row has CROWD_MATCHES candidates or more, the
+    signatures of all entries that pass by are looked up.
+
     Attributes
     ----------
     unknown : int
         Rows that were read whose ids are no keys of the index.
+    unread : set
+        Keys of entries without texts that were compared by estimates.
     """
 
     unknown: int
+    unread: set[Any]
 
     def __init__(self, index: LSHIndex, sketches: SketchedRows, plan: Plan) -> None:
-        first_copies = _first_copies(sketches)
         self.unknown = 0
+        self.unread = set()
         self._index = index
         self._plan = plan
-        self._number_of: dict[Any, int] = {}
-        rows = [np.empty(0, np.int64)]
-        numbers = [np.empty(0, np.int64)]
-        estimates = [np.empty(0, np.float64)]
-        for matches, keys in _queried(index, sketches.signatures[first_copies], plan):
-            key_list = keys.tolist() if isinstance(keys, np.ndarray) else keys
-            codes = [
-                self._number_of.setdefault(key, len(self._number_of))
-                for key in key_list
-            ]
-            rows.append(first_copies[matches.rows])
-            numbers.append(np.array(codes, np.int64))
-            estimates.append(matches.estimates)
-        self._numbers = np.concatenate(numbers)
-        # Of each entry, its rows follow each other; the best estimates stay first.
-        order = np.argsort(self._numbers, kind="stable")
-        self._numbers = self._numbers[order]
-        self._rows = np.concatenate(rows)[order]
-        self._estimates = np.concatenate(estimates)[order]
-        self._keys = list(self._number_of)
-        self._is_read = np.zeros(len(self._keys), np.bool_)
+        self._sketches = sketches
+        self._buckets = _NewRowBuckets(sketches, plan)
+        self._keys_of_read: Callable[[Int64Array], Sequence[Any]] = list
+        # The candidates whose texts were read, and the entries for which rows are removed without.
+        self._read_keys: set[Any] = set()
+        self._unread_keys: list[Any] = []
+        self._candidates = self._all_candidates()
 
-    @property
-    def unread(self) -> int:
-        """The number of entries that are candidates and whose texts were not read."""
-        return int((~self._is_read).sum())
+    def _all_candidates(self) -> set[Any] | None:
+        """Return the keys of all candidates, None if a row has CROWD_MATCHES."""
+        from lshfast.index.keys import listed
+
+        least = _least_estimate(self._plan)
+        signatures = self._sketches.signatures[_first_copies(self._sketches)]
+        candidates: set[Any] = set()
+        for start in range(0, len(signatures), QUERY_ROWS):
+            piece = signatures[start : start + QUERY_ROWS]
+            matches = self._matches(piece, CROWD_MATCHES, least)
+            if (np.diff(matches.offsets) == CROWD_MATCHES).any():
+                return None
+            candidates.update(listed(matches.keys))
+        return candidates
 
     def keys_of(self, numbers: Int64Array) -> list[Any]:
-        """Return the keys of entries."""
-        return [self._keys[number] for number in numbers.tolist()]
+        """Return the keys of rows that were read, or of unread entries, whose numbers are < 0."""
+        read_keys = iter(self._keys_of_read(numbers[numbers >= 0]))
+        return [
+            next(read_keys) if number >= 0 else self._unread_keys[-1 - number]
+            for number in numbers.tolist()
+        ]
 
     def compare(
         self, texts: EarlierRowsRead, best: _MostSimilar, progress: Progress | None
     ) -> int:
         """Compare the texts of entries with the new rows; return how many texts were read."""
+        kind = self._index.key_kind
+        self._keys_of_read = lambda numbers: _keys_like(texts.keys_of(numbers), kind)
         first_row = 0
         pieces = processed(
             texts.batches, self._plan, Clock(), lambda column: column, progress
         )
         for column in pieces:
             numbers = np.arange(first_row, first_row + len(column), dtype=np.int64)
-            keys = _keys_like(texts.keys_of(numbers), self._index.key_kind)
+            keys = self._keys_of_read(numbers)
             is_entry = self._index.contains(keys)
             self.unknown += int((~is_entry).sum())
-            codes = np.array([self._number_of.get(key, -1) for key in keys], np.int64)
-            best.compare(column, codes, self._candidates(codes))
+            places = np.flatnonzero(is_entry).tolist()
+            if self._candidates is not None:
+                places = [place for place in places if keys[place] in self._candidates]
+            if places:
+                self._compare_entries(column, first_row, places, keys, best)
             first_row += len(column)
         return first_row
 
-    def _candidates(self, codes: Int64Array) -> _EarlierCandidates:
-        """Return the pairs of a piece of rows, given the numbers of their entries, or -1."""
-        places = np.flatnonzero(codes >= 0)
-        entries = codes[places]
-        self._is_read[entries] = True
-        starts = np.searchsorted(self._numbers, entries)
-        counts = np.searchsorted(self._numbers, entries, side="right") - starts
-        ends = np.cumsum(counts, dtype=np.int64)
-        total = int(counts.sum())
-        shifts = np.repeat(starts - ends + counts, counts)
-        pairs = np.arange(total, dtype=np.int64) + shifts
-        return _EarlierCandidates(
-            self._rows[pairs], np.repeat(places, counts), self._estimates[pairs]
+    def _compare_entries(
+        self,
+        column: Column,
+        first_row: int,
+        places: list[int],
+        keys: Sequence[Any],
+        best: _MostSimilar,
+    ) -> None:
+        """Compare the rows at some places of a piece, by the signatures of their entries."""
+        from lshfast.index.keys import as_column, listed
+
+        keys_of_places = [keys[place] for place in places]
+        different_keys = as_column(dict.fromkeys(keys_of_places))
+        entry_keys, signatures = self._index.store.entries_of(different_keys)
+        row_of = {key: row for row, key in enumerate(listed(entry_keys))}
+        rows = np.array([row_of[key] for key in keys_of_places], np.int64)
+        candidate_places = self._buckets.compare_piece(
+            column, first_row, np.array(places, np.int64), signatures[rows], best
         )
+        self._read_keys.update(keys[place] for place in candidate_places.tolist())
 
     def add_unread(self, best: _MostSimilar) -> int:
         """Find entries without texts for the rows that have no similar text; count the rows."""
+        rows = _first_copies(self._sketches)
+        rows = rows[best.similarity[rows] < 0]
+        signatures = self._sketches.signatures[rows]
         least = 0.0 if self._plan.verify == "none" else self._plan.threshold
-        is_unread = ~self._is_read[self._numbers] & (self._estimates >= least)
-        is_unread &= best.similarity[self._rows] < 0
-        order = np.flatnonzero(is_unread)
-        order = order[np.lexsort((-self._estimates[order], self._rows[order]))]
-        rows, first = np.unique(self._rows[order], return_index=True)
-        chosen = order[first]
-        best.take_estimates(rows, self._numbers[chosen], self._estimates[chosen])
-        return best.count(rows)
+        removed_rows: list[int] = []
+        similarity: list[float] = []
+        for start in range(0, len(rows), QUERY_ROWS):
+            piece = signatures[start : start + QUERY_ROWS]
+            all_matches = self._matches(piece, CROWD_MATCHES, least)
+            for place, matches in enumerate(all_matches):
+                match = self._first_unread(matches)
+                if match is None and len(matches) == CROWD_MATCHES:
+                    (matches,) = self._matches(piece[place : place + 1], None, least)
+                    match = self._first_unread(matches)
+                if match is not None:
+                    removed_rows.append(int(rows[start + place]))
+                    self._unread_keys.append(match.key)
+                    similarity.append(match.similarity)
+        found = np.array(removed_rows, np.int64)
+        numbers = -1 - np.arange(len(found), dtype=np.int64)
+        best.take_estimates(found, numbers, np.array(similarity, np.float64))
+        return best.count(found)
+
+    def _matches(
+        self, signatures: UInt64Array, most: int | None, least: float
+    ) -> Matches[Any]:
+        """Return the entries that are similar to signatures by estimates, the best first."""
+        matches: Matches[Any] = self._index.query(
+            signatures, k=most, threshold=least, threads=self._plan.threads
+        )
+        return matches
+
+    def _first_unread(self, matches: Sequence[Any]) -> Any:
+        """Return the first of some matches whose text was not read, None without one."""
+        unread = [match for match in matches if match.key not in self._read_keys]
+        self.unread.update(match.key for match in unread)
+        return unread[0] if unread else None
 
 
 # Characters of the longest integer of 64 bits.

@@ -424,22 +424,41 @@ def test_columns_of_earlier_files(tmp_path, second):
         tmp_path / "o.jsonl", *RUN,
     )  # fmt: skip
     assert result.exit_code == 0
-    removed = [json.loads(line) for line in (tmp_path / "r.jsonl").open()]
+    removed = list(map(json.loads, (tmp_path / "r.jsonl").read_text().splitlines()))
     # Kept keys are strings, as ids of the two files have different types.
     assert all(row["key"] == f"f{row['kept_key']}" for row in removed)
     assert len(removed) >= 36
 
 
-def test_of_many_similar_earlier_texts_the_first_256_are_compared():
+@pytest.mark.parametrize("indexed", [False, True])
+def test_of_many_similar_earlier_texts_the_first_256_are_compared(indexed):
     template = " ".join(WORDS[:80])
     earlier = [f"{template} e{row}" for row in range(300)]
     new = [f"{template} n{row}" for row in range(300)]
     new.append(earlier[255] + " ...")
     new.append(earlier[256] + " ...")
-    result = dedup(new, against=earlier, size=SIZE)
+    against = earlier
+    if indexed:
+        index = LSHIndex(threshold=0.8, shingles=f"word:{SIZE}")
+        index.insert(range(300), earlier)
+        against = (index, dict(enumerate(earlier)))
+    result = dedup(new, against=against, size=SIZE)
     assert result.earlier == [0] * 300 + [255, 0]
     assert result.similarity[300] == 1.0
     assert result.similarity[301] == exact(new[301], earlier[0])
+
+
+def test_unread_entries_of_a_crowd_are_found_behind_those_that_were_read():
+    """300 entries have equal signatures, and texts that are not similar to the new row."""
+    text = " ".join(WORDS[:80])
+    other = " ".join(WORDS[200:280])
+    index = LSHIndex(threshold=0.8, shingles=f"word:{SIZE}")
+    index.insert(range(300), [text] * 300)
+    read = dict.fromkeys(range(299), other)
+    result = dedup([text, f"{text} w0"], against=(index, read), size=SIZE)
+    assert result.earlier == [299, 299]
+    assert result.estimated.tolist() == [True, True]
+    assert result.summary.earlier_texts.estimated == 2
 
 
 @pytest.mark.parametrize("key", ["--5", "07", "+7", "7_0", " 7", "9" * 5000, 2.5])

@@ -22,8 +22,8 @@ class EarlierFigures:
     unknown : int
         Rows that were read but are no entries of the index, with which the run was compared.
     unread : int
-        Entries of the index that share a bucket with a new row, and whose texts were not read: they
-        were compared by estimates.
+        Entries of the index whose texts were not read, and that are similar by estimates to a new
+        row that is similar to no text. Of each row, the 256 most similar ones are counted.
     estimated : int
         Rows that were removed for such an entry, by an estimate.
 
