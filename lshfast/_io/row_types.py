@@ -23,6 +23,10 @@ from lshfast._io.readers import columns_of
 MOST_LEVELS = 96  # of nested types in Parquet; a list takes two
 _EXACT = 1 << 53  # doubles hold all integers up to this
 _WIDE = "an integer that no double equals"
+_RANGES = {
+    "signed": "an integer below 0",
+    "unsigned": "an integer above 2**63 - 1",
+}
 _CELLS = frozenset([str, float, bool, type(None)])  # values that a cell of CSV holds
 _KINDS = {
     bool: "bool",
@@ -38,15 +42,17 @@ class ColumnType:
     """The type of the values of a column of Parquet; "null" until there is a value.
 
     `members` are those of structs, and `item` is the type of the items of lists. `wide` tells
-    whether integers have occurred that no double equals. `arrow` is set for types of Parquet inputs
-    that JSON has not.
+    whether integers have occurred that no double equals, and `range` whether one below 0 has
+    ("signed"), or one above 2**63 - 1 ("unsigned"), which no column holds both. `arrow` is set for
+    types of Parquet inputs that JSON has not.
     """
 
-    __slots__ = ("arrow", "item", "kind", "members", "wide")
+    __slots__ = ("arrow", "item", "kind", "members", "range", "wide")
 
     def __init__(self, kind: str = "null", arrow: Any = None) -> None:
         self.kind: str = kind
         self.wide: bool = False
+        self.range: str = ""
         self.arrow: Any = arrow
         self.members: dict[str, ColumnType] = {}
         self.item: ColumnType | None = None
@@ -61,7 +67,10 @@ def column_type(arrow: Any) -> ColumnType:
         (types.is_floating, "double"),
     ):
         if check(arrow):
-            return ColumnType(kind)
+            column = ColumnType(kind)
+            # Unsigned integers of other inputs become signed ones beside those of JSON.
+            column.range = "" if types.is_uint64(arrow) else "signed"
+            return column
     if str(arrow) in ("null", "string", "large_string"):
         return ColumnType(str(arrow).removeprefix("large_"))
     column = ColumnType("other", arrow)
@@ -196,7 +205,7 @@ class RowTypes:
         new = _KINDS[type(value)]
         self._widen(kind, new, name)
         if new == "int64":
-            self._take_integer(kind, value, name)
+            self._take_integer(kind, value, name, level)
         elif new == "struct":
             self._take_members(kind.members, value, f"{name}.", level + 1)
         elif new == "list":
@@ -218,11 +227,17 @@ class RowTypes:
             )
         self._set(kind, "kind", new)
 
-    def _take_integer(self, kind: ColumnType, value: int, name: str) -> None:
-        if not is_int64(value):
+    def _take_integer(
+        self, kind: ColumnType, value: int, name: str, level: int
+    ) -> None:
+        is_unsigned = not is_int64(value)
+        # Arrow infers no unsigned integers inside structs and lists.
+        if is_unsigned and (level > 1 or not is_id(value)):
             raise ValueError(
                 f"column {shortened(name)} holds an integer beyond 64 bits"
             )
+        if value < 0 or is_unsigned:
+            self._take_range(kind, "unsigned" if is_unsigned else "signed", name)
         if kind.wide or -_EXACT <= value <= _EXACT:
             return
         if kind.kind == "double":
@@ -230,6 +245,15 @@ class RowTypes:
                 f"column {shortened(name)} holds {_WIDE}, but fractions in the rows before"
             )
         self._set(kind, "wide", True)
+
+    def _take_range(self, kind: ColumnType, range: str, name: str) -> None:
+        """Let a column have signed or unsigned integers, but not both."""
+        if kind.range not in ("", range):
+            raise ValueError(
+                f"column {shortened(name)} holds {_RANGES[range]}, but its type from other rows or "
+                f"inputs is that of {kind.range} integers of 64 bits"
+            )
+        self._set(kind, "range", range)
 
     def _set(self, kind: ColumnType, name: str, value: Any) -> None:
         old = getattr(kind, name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,7 @@ def check(selection: Selection) -> Any:
     """Return a schema for the rows of all inputs, or raise `DataError` if there is none."""
     pa = optional("pyarrow")
     schema = pa.schema([])
+    unsigned: set[str] = set()  # columns of JSON with an integer above 2**63 - 1
     selection.check_width()
     for file, rows, chunk in selection.ahead():
         records = []
@@ -39,6 +40,9 @@ def check(selection: Selection) -> Any:
                     (name, values.array(None, misfit).type)
                     for name, values in _sparse(records).items()
                 ]
+            )
+            unsigned.update(
+                column.name for column in part if column.type == pa.uint64()
             )
         else:
             part = columns_with_types(file, selection.names(file), selection.types)
@@ -55,10 +59,20 @@ def check(selection: Selection) -> Any:
             raise (
                 misfit(next(holders), reason) if records else file.fault(None, reason)
             ) from None
+    schema = _with_unsigned(schema, unsigned)
     return pa.schema(
         [column.with_type(_with_members(column.type)) for column in schema],
         schema.metadata,
     )
+
+
+def _with_unsigned(schema: Any, names: set[str]) -> Any:
+    """Return a schema in which columns of integers with these names are unsigned."""
+    pa = optional("pyarrow")
+    for place, column in enumerate(schema):
+        if column.name in names and column.type == pa.int64():
+            schema = schema.set(place, column.with_type(pa.uint64()))
+    return schema
 
 
 def _with_members(kind: Any) -> Any:
@@ -206,12 +220,24 @@ def typed_array(values: Any, kind: str | None, name: str, misfit: Misfit) -> Any
 
 
 def array_of(values: list[Any], kind: Any, name: str, misfit: Misfit) -> Any:
-    """Return an Arrow array, or raise an error that names the first incompatible value."""
+    """Return an Arrow array, or raise an error that names the first incompatible value.
+
+    Integers above 2**63 - 1 have the type uint64, if no type is given.
+    """
     pa = optional("pyarrow")
+
+    def convert(values: list[Any]) -> Any:
+        try:
+            return pa.array(values, kind)
+        except OverflowError:
+            if kind is None:
+                with suppress(OverflowError, TypeError, pa.ArrowException):
+                    return pa.array(values, pa.uint64())
+            raise
 
     def fault(many: int) -> str:
         try:
-            check_depth(pa.array(values[:many], kind))
+            check_depth(convert(values[:many]))
         except OverflowError:
             return "an integer is beyond 64 bits"
         except (pa.ArrowException, TypeError, ValueError, RecursionError) as error:
@@ -226,7 +252,7 @@ def array_of(values: list[Any], kind: Any, name: str, misfit: Misfit) -> Any:
         return array
 
     try:
-        return check_depth(pa.array(values, kind))
+        return check_depth(convert(values))
     except MemoryError:
         raise
     except (

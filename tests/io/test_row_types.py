@@ -103,7 +103,8 @@ def test_accepted_rows_can_be_written_and_no_others(
             {"n": 1 << 64},
             "column 'n' holds an integer beyond 64 bits: CSV output cannot hold it",
         ),
-        ("parquet", {"n": 1 << 63}, "column 'n' holds an integer beyond 64 bits"),
+        ("parquet", {"n": 1 << 64}, "column 'n' holds an integer beyond 64 bits"),
+        ("parquet", {"m": [1 << 63]}, "column 'm' holds an integer beyond 64 bits"),
         (
             "parquet",
             {"n": "s"},

@@ -298,6 +298,33 @@ def test_csv_inputs_must_have_one_header(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("batch_bytes", [1, 8 << 20])
+@pytest.mark.parametrize("numbers", [[7, 2**63, 1], [2**64 - 1, None, 0], [7, 1, 2]])
+def test_unsigned_integers_of_json_in_parquet(
+    tmp_path: Path, numbers: list[int | None], batch_bytes: int
+) -> None:
+    rows = [{"text": f"text {number}", "n": number} for number in numbers]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    path = pack(lines.encode(), tmp_path / "a.jsonl")
+    corpus, _ = read(path, batch_bytes=batch_bytes, output="parquet")
+    write_rows(corpus, tmp_path / "out.parquet", keep=keep_all(corpus))
+    table = pq.read_table(tmp_path / "out.parquet")
+    assert table.column("n").to_pylist() == numbers
+    is_unsigned = any(number is not None and number >= 2**63 for number in numbers)
+    assert table.schema.field("n").type == (pa.uint64() if is_unsigned else pa.int64())
+
+
+@pytest.mark.parametrize("numbers", [[-1, 2**63], [2**63, -1], [2**63, 0.5]])
+def test_integers_that_no_column_of_parquet_holds(
+    tmp_path: Path, numbers: list[float]
+) -> None:
+    rows = [{"text": f"text {number}", "n": number} for number in numbers]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    path = pack(lines.encode(), tmp_path / "a.jsonl")
+    with pytest.raises(DataError, match=r"a\.jsonl:2: column 'n' holds"):
+        read(path, output="parquet")
+
+
 @pytest.mark.parametrize(
     ("first", "second", "reason"),
     [
@@ -306,7 +333,7 @@ def test_csv_inputs_must_have_one_header(tmp_path: Path) -> None:
         ('"n": {"x": 1}', '"n": {"x": "s"}', "a.jsonl:2: column 'n'"),
         ('"n": 9007199254740993', '"n": 0.5', "a.jsonl:[12]: column 'n'"),
         (
-            '"n": 1',
+            '"n": -1',
             '"n": 9223372036854775808',
             "a.jsonl:2: column 'n': an integer is beyond 64 bits",
         ),
