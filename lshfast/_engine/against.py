@@ -52,12 +52,19 @@ class Earlier:
             return self
         keys = [key for key, is_left in zip(self.keys, stays, strict=True) if is_left]
         estimated = None if self.estimated is None else self.estimated[stays]
+        texts = self.texts
+        if texts is not None:
+            texts = [
+                text if is_left else None
+                for text, is_left in zip(texts, is_compared.tolist(), strict=True)
+            ]
         return replace(
             self,
             rows=self.rows[stays],
             keys=keys,
             similarity=self.similarity[stays],
             estimated=estimated,
+            texts=texts,
         )
 
     def fill_in(self, groups: Groups) -> None:

@@ -248,7 +248,8 @@ def against_of(options: Mapping[str, Any], inputs: Inputs) -> Against:
         )
     files = None
     if texts:
-        files = replace(inputs, paths=texts, by=None, listed=[], **columns)
+        not_read = {"by": None, "exact_key": None}
+        files = replace(inputs, paths=texts, listed=[], **not_read, **columns)
     _check_files_of(columns, files is not None)
     return Against(indexes[0] if indexes else None, files)
 
