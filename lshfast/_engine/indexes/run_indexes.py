@@ -248,8 +248,8 @@ def against_of(options: Mapping[str, Any], inputs: Inputs) -> Against:
         )
     files = None
     if texts:
-        not_read = {"by": None, "exact_key": None}
-        files = replace(inputs, paths=texts, listed=[], **not_read, **columns)
+        files = replace(inputs, paths=texts, by=None, exact_key=None, listed=[])
+        files = replace(files, **columns)
     _check_files_of(columns, files is not None)
     return Against(indexes[0] if indexes else None, files)
 
