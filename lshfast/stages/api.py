@@ -119,10 +119,11 @@ def plan(
     exact : bool, optional
         The tasks have no exact join. So True is an error, and measure="containment" needs False:
         bands then find the pairs, and miss most pairs of very different lengths.
-    against : path, optional
-        An index of earlier rows, which every task of sketch opens: as for `lshfast.dedup_files`.
-        It must stay as it is until these are done. Options that it stores, and that are not the
-        defaults here, must be as in the index.
+    against : path or sequence of paths, optional
+        Earlier rows, as for `lshfast.dedup_files`: an index, which every task of sketch opens, or
+        files of texts, of which each is read by further tasks. They must stay as they are until
+        these are done. Options that an index stores, and that are not the defaults here, must be as
+        in the index.
     by, max_removed : optional
         As for `lshfast.dedup_files`. If too many rows would be removed, the tasks of the stage
         apply raise `TooManyRemovedError`, and write nothing; `pairs` have been written by then.

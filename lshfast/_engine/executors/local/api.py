@@ -99,8 +99,7 @@ def dedup_files(
         both. Rows similar to one of them are removed first. An index alone is compared by
         estimates, which miss about half of the rows exactly at the threshold. With texts, pairs are
         verified exactly. If there is an index too, texts are those of its entries, by their ids;
-        entries without texts are compared by estimates. Texts need the new rows in memory, so they
-        are not for a run with `memory`.
+        entries without texts are compared by estimates; a run with `memory` takes one or the other.
     save_index : path, optional
         The file to which this index, or a new index without `against`, is written after adding the
         kept rows. If it is the file of `against`, they are added to it. Any other file that exists
