@@ -177,7 +177,8 @@ class Lengths:
         """Whether most texts have as many operators and punctuation as code or URLs."""
         shares = self.symbol_shares
         n = len(shares)
-        return n >= FEWEST_SHARES and bool(shares[n // 2] >= CODE_SHARE)
+        is_enough = n >= FEWEST_SHARES and len(self.words) >= FEWEST_TEXTS
+        return is_enough and bool(shares[n // 2] >= CODE_SHARE)
 
 
 def sample_of(n: int) -> Int64Array:
