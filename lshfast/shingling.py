@@ -71,6 +71,9 @@ TextColumn: TypeAlias = (
 
 DEFAULT_SIZES: dict[Unit, int] = {"word": 5, "char": 5, "symbol": 5, "stopword": 3}
 
+# About the bytes of a text for each of its tokens; English has six for each word.
+BYTES_OF_TOKEN: dict[Unit, int] = {"word": 6, "char": 1, "symbol": 3, "stopword": 6}
+
 KERNELS: dict[Unit, Any] = {
     "word": text.word_shingles,
     "char": text.character_shingles,

@@ -150,8 +150,9 @@ class Budget:
 
     @property
     def _of_byte(self) -> int:
-        """The memory for a byte of a row. Words of one letter take two bytes each."""
-        return TOKEN_BYTES if self.plan.shingles.unit == "char" else TOKEN_BYTES // 2
+        """The memory for a byte of a row. Words of one letter take two bytes each, symbols one."""
+        is_token = self.plan.shingles.unit in ("char", "symbol")
+        return TOKEN_BYTES if is_token else TOKEN_BYTES // 2
 
     def records(self, longest: int = 0) -> int:
         """Return the memory for bucket records while rows are read, given the longest row's bytes.

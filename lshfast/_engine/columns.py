@@ -33,7 +33,12 @@ from lshfast.kernels.text import (
     tokens_of_integers,
     tokens_of_texts,
 )
-from lshfast.shingling import DEFAULT_SIZES, PIECE_BYTES, Shingles
+from lshfast.shingling import (
+    BYTES_OF_TOKEN,
+    DEFAULT_SIZES,
+    PIECE_BYTES,
+    Shingles,
+)
 from lshfast.tokens import TokenSets, hash_rows, places_of_rows
 
 Result = TypeVar("Result")
@@ -103,10 +108,10 @@ class ShingledTexts:
 
     @property
     def sizes(self) -> Int64Array:
-        lengths = self.lengths
-        words = self.shingles.unit != "char"
-        # English has about six bytes per word.
-        return np.asarray(lengths // 6 + 1 if words else lengths)
+        unit = self.shingles.unit
+        if unit == "char":
+            return self.lengths
+        return np.asarray(self.lengths // BYTES_OF_TOKEN[unit] + 1)
 
     def take(self, rows: Chosen) -> ShingledTexts:
         return ShingledTexts(self.texts.take(rows), self.shingles)

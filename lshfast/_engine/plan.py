@@ -25,6 +25,7 @@ from lshfast._items.sets import SetReader
 from lshfast.banding.bands import Bands, check_recall, check_threshold, choose_bands
 from lshfast.join.jaccard import PairMeasure, check_measure, equal_jaccard
 from lshfast.shingling import (
+    BYTES_OF_TOKEN,
     CommonShingles,
     Shingles,
     check_shingles,
@@ -93,10 +94,8 @@ ROW_WORDS = 24
 WORK_BYTES = 48 << 20
 BASE_BYTES = 120 << 20
 
-# For the same estimate, bytes that an exact join takes for a token, and the bytes of text of a
-# token of words.
+# For the same estimate, bytes that an exact join takes for a token.
 EXACT_BYTES = 20
-WORD_BYTES = 6
 
 
 @dataclass(frozen=True)
@@ -239,7 +238,7 @@ class Plan:
         `in_memory` tells whether the texts are held in memory, or are read again if they are needed
         again.
         """
-        tokens = nbytes if self.shingles.unit == "char" else nbytes // WORD_BYTES
+        tokens = nbytes // BYTES_OF_TOKEN[self.shingles.unit]
         bands = 0 if self.chosen_bands is None else self.chosen_bands.bands
         exact = {"exact join": EXACT_BYTES * tokens} if self.exact else {}
         return {
