@@ -19,7 +19,7 @@ def folder(tmp_path):
         "b.DOCX",
         "in/c.docx",
         "d.pdf",
-        "photo.heic",
+        "photo.cr2",
         "README",
         "notes.txt",
         "old.txt.gz",
@@ -41,13 +41,13 @@ def folder(tmp_path):
 LEFT_OUT = {
     ".docx": 3,
     "": 1,
-    ".heic": 1,
+    ".cr2": 1,
     ".json": 1,
     ".pdf": 1,
     ".txt": 1,
     ".txt.gz": 1,
 }
-SHOWN = "3 .docx, 1 without a suffix, 1 .heic, 1 .json, 1 .pdf, 1 .txt, 1 .txt.gz"
+SHOWN = "3 .docx, 1 without a suffix, 1 .cr2, 1 .json, 1 .pdf, 1 .txt, 1 .txt.gz"
 
 
 @pytest.mark.parametrize("command", [

@@ -53,7 +53,7 @@ INPUTS = {
     ),
     "a ZIP as gzip": (
         "zip.jsonl.gz",
-        "not gzip data but a ZIP archive or an Excel workbook; unpack it",
+        "not gzip data but a ZIP archive, an Excel workbook or a Word document; unpack it",
     ),
     "JSON as zstd": ("plain.jsonl.zst", "not zstd data but JSON"),
     "half of a file": ("half.jsonl.gz", "damaged or cut off gzip data"),
@@ -75,12 +75,12 @@ INPUTS = {
     ),
     "a workbook": ("book.xlsx", "book.xlsx: unknown kind of file: not .jsonl"),
     "a workbook, too": ("book.xlsx", "; save the sheet as CSV"),
-    "a PDF": ("paper.pdf", "; extract its text as .txt"),
+    "a PDF": ("paper.pdf", "error: paper.pdf: "),
     "another encoding": ("latin.csv", "try encoding cp1252 (--encoding cp1252)"),
     "no format": ("-", "standard input (-) needs format (--format): one of jsonl, csv"),
     "an empty folder": (
         "empty",
-        "no .parquet, .arrow, .jsonl, .csv, .tsv or .txt file in this folder; glob (--glob)",
+        "no .parquet, .arrow, .jsonl, .csv, .tsv, .txt, .docx or .pdf file in this folder; glob (--glob)",
     ),
 }
 

@@ -184,7 +184,7 @@ def place(tmp_path_factory):
     for name in ("a", "b"):
         pixels.save(images / f"{name}{ENDING}.png")
     (images / f"broken{ENDING}.png").write_bytes(b"no image")
-    (images / f"c{ENDING}.heic").write_bytes(b"")
+    (images / f"c{ENDING}.cr2").write_bytes(b"")
     path("hashes.csv").write_text(f'path,hash,kind\n"a{EVIL}",{"0" * 64},"k{EVIL}"\n')
     texts = place / f"texts{ENDING}"
     texts.mkdir()
