@@ -83,6 +83,8 @@ def _end_of(error: BaseException) -> tuple[str, int] | None:
         end = interruption(error)
         if end is None and not isinstance(error, SystemError):
             end = str(error) or type(error).__name__, 1
+        elif end is None and WITHOUT_REASON.search(str(error)):
+            end = f"a C library failed, probably for lack of memory: {error}", 1
     return end
 
 
@@ -93,6 +95,10 @@ def _of_system(error: Any) -> str:
         return f"{error.filename}: {reason_of(error)}"
     return str(error) or type(error).__name__
 
+
+# What Python says of a C library that gives no reason for its failure, as numpy does if memory is
+# refused within a reduction.
+WITHOUT_REASON = re.compile(r"(?:error return|returned NULL) without .*exception")
 
 INTERRUPTIONS = KeyboardInterrupt, SystemError, RuntimeError, OverflowError
 

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, BinaryIO, Protocol
 
+from lshfast._common.private_files import private
 from lshfast._common.visible import printable
 
 
@@ -221,12 +222,16 @@ class _HiddenFile:
         self._release()
 
     def _release(self) -> None:
-        """Release the lock first: wherever this is interrupted, no locked file is left open."""
+        """Release the lock first: wherever this is interrupted, no locked file is left open.
+
+        An error of `close` says nothing about the file, which is synced or removed by then.
+        """
         if self._lock is not None:
             _unlock(self._lock)
             number = self._lock
             self._lock = None
-            os.close(number)
+            with suppress(OSError):
+                os.close(number)
 
     def __del__(self) -> None:
         self._release()  # where `discard` was interrupted
@@ -334,26 +339,63 @@ def _copy_permissions(model: str, number: int) -> None:
 
 
 def _rename(hidden: str, real: str, overwrite: bool) -> None:
-    """Rename a file to its final name, which may be reserved first, and sync the folder."""
-    if not overwrite:
-        os.close(os.open(real, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-    try:
+    """Rename a file to its final name, and sync the folder."""
+    if overwrite:
         os.replace(hidden, real)
-    except BaseException:
-        if not overwrite:
-            os.unlink(real)
-        raise
-    if os.name == "posix":
-        folder = os.open(os.path.dirname(real), os.O_RDONLY)
+    else:
+        _rename_new(hidden, real)
+    try:
+        sync_folder(os.path.dirname(real))
+    except OSError as error:
+        reason = (
+            f"{error.strerror} while its folder was synced; the new file is in place"
+        )
+        raise OSError(error.errno, reason) from error
+
+
+# Errors of file systems without hard links.
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+
+
+def _rename_new(hidden: str, real: str) -> None:
+    """Rename a file to a name that no file has, or raise FileExistsError.
+
+    A link appears with its bytes. Without links, the name is reserved by an empty file first, which
+    a process that is killed may leave.
+    """
+    if sys.platform == "win32":
+        os.rename(hidden, real)  # which replaces nothing there
+        return
+    try:
+        os.link(hidden, real)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        os.close(os.open(real, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
         try:
-            os.fsync(folder)
-        except OSError as error:
-            # File systems that sync no folders.
-            if error.errno not in (
-                errno.EINVAL,
-                errno.ENOTSUP,
-            ):
-                reason = f"{error.strerror} while its folder was synced; the new file is in place"
-                raise OSError(error.errno, reason) from error
-        finally:
-            os.close(folder)
+            os.replace(hidden, real)
+        except BaseException:
+            os.unlink(real)
+            raise
+    else:
+        os.unlink(hidden)
+
+
+def sync_file(path: str) -> None:
+    """Wait until the bytes of a file, which the process may write, are on the disk."""
+    with naming(path), open(path, "rb+", buffering=0, opener=private) as file:
+        os.fsync(file.fileno())
+
+
+def sync_folder(path: str) -> None:
+    """Wait until the names in a folder are on the disk, where the file system can."""
+    if os.name != "posix":
+        return
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(folder)

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.atomic_files import atomic_file
+from lshfast._common.atomic_files import atomic_file, sync_file
 from lshfast._common.container import Header, Manifest
 from lshfast._common.errors import FormatError
 from lshfast._common.types import UInt64Array
@@ -137,11 +137,14 @@ def writing(folder: TaskFolder, stage: str, task: int) -> Iterator[TaskWriter]:
     """Write the data file of a task, and its manifest if the block ends without an error.
 
     The files are private. The hidden files of killed attempts are removed, but not those that
-    another process writes.
+    another process writes. Further files of the folder that the task needs, which its figures name
+    under "files", are synced before the manifest says that it is done.
     """
     with atomic_file(task_path(folder, stage, task, "data"), True, True) as stream:
         writer = TaskWriter(stream, folder.columns[stage], folder.stamp)
         yield writer
+        for name in writer.figures.get("files", ()):
+            sync_file(os.path.join(folder.work, name))
         manifest = writer.finish()
     with atomic_file(task_path(folder, stage, task, "json"), True, True) as stream:
         stream.write(manifest)

@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
 
-from lshfast._common.atomic_files import atomic_file
+from lshfast._common.atomic_files import atomic_file, sync_folder
 from lshfast._common.container import Manifest
 from lshfast._common.errors import FormatError
 from lshfast._common.locks import locked
@@ -271,12 +271,20 @@ class WorkFolder:
             pieces = iter(lambda: file.read(PIECE_BYTES), b"")
             return checksum(np.array([checksum(piece) for piece in pieces], "<u8"))
 
-    def _unlink(self, names: Iterable[str]) -> None:
-        """Remove files; the last ones say that the run is over, and which outputs it has."""
-        last_names = ["", f"{OVER}-00000.json", f"{OUTPUTS}-00000.json", MANIFEST]
-        place = {name: number for number, name in enumerate(last_names)}
-        for name in sorted(names, key=lambda name: place.get(name, 0)):
+    def _unlink(self, names: Set[str]) -> None:
+        """Remove files; the last ones say that the run is over, and which outputs it has.
+
+        After a crash these must be there if others are.
+        """
+        last_names = (f"{OVER}-00000.json", f"{OUTPUTS}-00000.json", MANIFEST)
+        removed_names = sorted(set(names) - set(last_names))
+        for name in removed_names:
             os.unlink(os.path.join(self.path, name))
+        if removed_names and not self.temporary:
+            sync_folder(self.path)
+        for name in last_names:
+            if name in names:
+                os.unlink(os.path.join(self.path, name))
 
     def _remove(self) -> None:
         """Remove the files of the run; the lock is still in use."""

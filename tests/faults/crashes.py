@@ -1,0 +1,132 @@
+"""Every state after a crash of a scenario: each is built in a folder, and read and worked on as after a restart."""
+
+import os
+import random
+import re
+import shutil
+import tempfile
+import traceback
+from collections import Counter
+
+from tests.faults.disk import Disk, lay
+from tests.faults.injection import TEMPORARY, snapshot
+from tests.faults.scenarios import CRASHES
+
+# What was being written when the machine stopped: files, which the next writer of the same output removes, and
+# folders of runs within a cap.
+HIDDEN = re.compile(r"\..*\.[0-9a-f]{16}\.part")
+HIDDEN_FOLDER = re.compile(r"\.lshfast-.*")
+
+# The share of states after which the work is done again, which takes as long as the work.
+SHARE_AGAIN = 1.0
+
+
+class Crashes:
+    """A scenario whose changes of the disk are recorded."""
+
+    def __init__(self, name, folder, library):
+        self.scenario = CRASHES[name]
+        self.base = folder
+        self.first = folder / "first"
+        self.work = folder / "work"
+        self.first.mkdir()
+        self.scenario.prepare(self.first)
+        shutil.copytree(self.first, self.work)
+        self.temporary = folder / TEMPORARY
+        self.temporary.mkdir()
+        tempfile.tempdir = str(self.temporary)
+        self.disk = Disk(self.work)
+        self.old = self._read(self.work)
+        log = folder / "log"
+        file = os.open(log, os.O_WRONLY | os.O_CREAT, 0o600)
+        library.record(file, str(self.work))
+        try:
+            self.scenario.run(self.work)
+        finally:
+            library.stop()
+            os.close(file)
+        self.disk.read(log)
+        self.new = self._read(self.work)
+        assert self._read_state(len(self.disk.changes)) == snapshot(self.work)
+
+    def _read_state(self, end):
+        return self.disk.state(range(end))
+
+    def _read(self, folder):
+        """Return what a user reads: the outputs; a fault of one of them is raised."""
+        contents = snapshot(folder, self.scenario.reading)
+        return {
+            name: content for name, content in contents.items() if self._is_read(name)
+        }
+
+    def _is_read(self, name):
+        """Return whether a user reads a file: outputs, but no hidden files, locks and work folders."""
+        first = name.split("/")[0]
+        is_hidden = HIDDEN.fullmatch(os.path.basename(name)) or HIDDEN_FOLDER.fullmatch(
+            first
+        )
+        is_lock = name.endswith(".lock")
+        is_work = first in (*self.scenario.ignored, *self.scenario.left)
+        return not (is_hidden or is_lock or is_work)
+
+    def tried(self, state, is_again):
+        """Build a state and look at it; return whether all is old, new, or some of both, and faults."""
+        lay(state, self.work)
+        faults = []
+        try:
+            found = self._read(self.work)
+        except Exception as error:
+            faults.append("unreadable: " + "".join(traceback.format_exception(error)))
+            return "unreadable", faults
+        states = set()
+        for name in {*found, *self.old, *self.new}:
+            content = found.get(name, "absent")
+            old = self.old.get(name, "absent")
+            new = self.new.get(name, "absent")
+            if content not in (old, new):
+                faults.append(f"{name} is between: {content!r:.80}")
+            elif old != new:
+                states.add("old" if content == old else "new")
+        if is_again:
+            faults += self._again()
+        kind = states.pop() if len(states) == 1 else "some of both" if states else "old"
+        return kind, faults
+
+    def _again(self):
+        """Do the work after the restart; return what is wrong."""
+        try:
+            (self.scenario.again or self.scenario.run)(self.work)
+        except Exception as error:
+            return ["not again: " + "".join(traceback.format_exception(error))]
+        if not self.scenario.repeatable:
+            return []
+        found = self._read(self.work)
+        faults = [
+            f"after another run: {name} differs"
+            for name in {*found, *self.new}
+            if found.get(name, "absent") != self.new.get(name, "absent")
+        ]
+        left = [
+            path.name for path in self.work.rglob(".*") if HIDDEN.fullmatch(path.name)
+        ]
+        if left:
+            faults.append(f"left after another run: {left}")
+        return faults
+
+
+def crash_campaign(name, library, folder, most, seed=0):
+    """Try the states of a scenario; return the counts, and the faults of those that went wrong."""
+    crashes = Crashes(name, folder, library)
+    chance = random.Random(seed)
+    counts = Counter(changes=len(crashes.disk.changes))
+    wrong = []
+    for state in crashes.disk.states(most, seed):
+        is_again = chance.random() < SHARE_AGAIN
+        kind, faults = crashes.tried(state, is_again)
+        counts["states"] += 1
+        counts[kind] += 1
+        counts["worked on"] += is_again
+        if faults:
+            wrong.append((sorted(name for name in state), faults))
+    counts["wrong"] = len(wrong)
+    return counts, wrong
