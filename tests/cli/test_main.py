@@ -830,6 +830,24 @@ def test_an_interrupt_that_an_extension_overlooks(number):
         raise SystemError("internal")
 
 
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "error return without exception set",
+        "<ufunc 'add'> returned NULL without setting an exception",
+    ],
+)
+def test_a_library_that_fails_without_a_reason(reason):
+    """So does numpy if memory is refused within a reduction."""
+    said = io.StringIO()
+    with pytest.raises(typer.Exit) as left, one_line_errors(said):
+        raise SystemError(reason)
+    assert left.value.exit_code == 1
+    assert said.getvalue() == (
+        f"lshfast: error: a C library failed, probably for lack of memory: {reason}\n"
+    )
+
+
 @pytest.mark.parametrize("number", ENDINGS)
 def test_an_interrupt_while_a_thread_waits_for_a_lock(number):
     """The lock may not be held when the with statement of the standard library releases it."""

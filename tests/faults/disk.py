@@ -84,18 +84,25 @@ class Disk:
 
     def read(self, log):
         """Take the changes of a log."""
+        self.take(self._changes_of(log))
+
+    def _changes_of(self, log):
         for operation, first, second, inode, offset, data in read_log(log):
             names = (self._name(first), self._name(second))
             if operation == "c":
-                number = self._new_number(inode)
-                self.changes.append(Change("c", number, names))
+                yield Change("c", self._new_number(inode), names)
             elif operation in NAMES:
-                self.changes.append(Change(operation, 0, names))
-            elif operation == "S":
-                self.changes.append(Change("s", 0, names))
+                yield Change(operation, 0, names)
+            elif operation == "S":  # a folder
+                yield Change("s", 0, names)
             elif inode in self._numbers:  # not of a file without a name
-                number = self._numbers[inode]
-                self.changes += blocks(Change(operation, number, names, offset, data))
+                yield Change(operation, self._numbers[inode], names, offset, data)
+
+    def take(self, changes):
+        """Take changes, of which writes are divided into blocks."""
+        for change in changes:
+            self.contents.setdefault(change.file, b"")
+            self.changes += blocks(change)
         self._moved = self._moved_files()
 
     def pending(self, end):

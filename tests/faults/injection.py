@@ -33,7 +33,10 @@ MOST_LINES = 8  # of a traceback
 
 # What others' code does if memory is refused, by what is printed then. The page names these.
 FOREIGN = {
-    "numpy fails without a reason": "SystemError: error return without exception set",
+    "numpy fails without a reason": (
+        "SystemError: (error return|.*returned NULL) without .*exception"
+    ),
+    "Python fails with another error": "RuntimeError: can't allocate (read )?lock",
     "Arrow ends the process": "after throwing an instance of 'std::bad_alloc'",
     "Python waits for a thread that could not begin": (
         r'ended by signal 14(.*\n){4}.*threading.py", line \d+ in start\n'

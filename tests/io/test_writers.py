@@ -696,6 +696,74 @@ def test_a_file_that_came_meanwhile_is_not_replaced(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows renames to new names only")
+def test_a_new_name_appears_with_its_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that is killed at any place leaves no empty file under the final name."""
+    path, calls, link = tmp_path / "a.bin", [], os.link
+
+    def watched(source: str, target: str) -> None:
+        calls.append(path.exists())
+        link(source, target)
+        calls.append(path.read_bytes() == b"all")
+
+    monkeypatch.setattr(os, "link", watched)
+    with atomic_file(path) as stream:
+        stream.write(b"all")
+    assert calls == [False, True]
+    assert os.listdir(tmp_path) == ["a.bin"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows renames to new names only")
+@pytest.mark.parametrize("number", [errno.EPERM, errno.ENOSPC])
+def test_a_file_system_without_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """The name is reserved there instead; other errors are errors."""
+
+    def link(source: str, target: str) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "link", link)
+    path = tmp_path / "a.bin"
+    if number == errno.ENOSPC:
+        with pytest.raises(OSError, match=r"a\.bin"), atomic_file(path) as stream:
+            stream.write(b"all")
+        assert os.listdir(tmp_path) == []
+        return
+    with atomic_file(path) as stream:
+        stream.write(b"all")
+    assert path.read_bytes() == b"all"
+    assert os.listdir(tmp_path) == ["a.bin"]
+    with pytest.raises(FileExistsError, match=r"a\.bin"), atomic_file(path) as stream:
+        stream.write(b"more")
+    assert path.read_bytes() == b"all"
+
+
+def test_a_failed_close_leaves_no_hidden_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    close = os.close
+
+    def failing(number: int) -> None:
+        close(number)
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    def write() -> None:
+        with all_or_none():
+            for name in ("a.bin", "b.bin"):
+                with atomic_file(tmp_path / name) as stream:
+                    stream.write(b"all")
+            monkeypatch.setattr(os, "close", failing)
+            raise ValueError("the run ends")
+
+    with pytest.raises(ValueError, match="the run ends"):
+        write()
+    monkeypatch.undo()
+    assert os.listdir(tmp_path) == []
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no named pipes of this kind")
 def test_only_files_are_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
