@@ -49,6 +49,7 @@ def main(arguments):
             tempfile.TemporaryDirectory(prefix="faults-")
         )
         for name in options.scenarios or scenarios.SCENARIOS:
+            tempfile.tempdir = None  # that of the last scenario is gone
             if name == "redis":
                 if MISSING:
                     print(f"{name}: left out, {MISSING}")
