@@ -20,12 +20,16 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* After the others: it would have the headers of the system rename functions to those with offsets of 64 bits. */
+/* After the others: it would have the headers of the system rename functions to those with offsets of 64 bits. The
+ * frames of other versions are laid out otherwise; there, a place is told by the caller in C alone. */
+#include <patchlevel.h>
+#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030D0000
 #define Py_BUILD_CORE 1
-#include <Python.h>
-#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030E0000
-#include "internal/pycore_frame.h"
 #define HAS_FRAMES 1
+#endif
+#include <Python.h>
+#ifdef HAS_FRAMES
+#include "internal/pycore_frame.h"
 #endif
 
 enum { CALLS = 1, MEMORY = 2, OBJECTS = 4, RECORD = 8 };
@@ -55,16 +59,6 @@ static uint64_t mixed(uint64_t hash, uint64_t value) {
 }
 
 #ifdef HAS_FRAMES
-#if PY_VERSION_HEX < 0x030D0000
-#define FIRST_FRAME(state) ((state)->cframe->current_frame)
-#define CODE_OF(frame) ((frame)->f_code)
-#define LINE_OF(frame) ((frame)->prev_instr)
-#else
-#define FIRST_FRAME(state) ((state)->current_frame)
-#define CODE_OF(frame) ((PyCodeObject *)(frame)->f_executable)
-#define LINE_OF(frame) ((frame)->instr_ptr)
-#endif
-
 /* Whether code is of the library: the text of a str without other characters than ASCII follows its header. */
 static int is_ours(PyCodeObject *code) {
     const char *path = (const char *)code->co_filename + sizeof(PyASCIIObject);
@@ -78,10 +72,10 @@ static uint64_t place_of(const char *name, void *caller) {
 #ifdef HAS_FRAMES
     PyThreadState *state = thread_state ? thread_state() : NULL;
     if (state == NULL) return hash;
-    for (_PyInterpreterFrame *frame = FIRST_FRAME(state); frame != NULL; frame = frame->previous) {
-        PyCodeObject *code = CODE_OF(frame);
+    for (_PyInterpreterFrame *frame = state->cframe->current_frame; frame != NULL; frame = frame->previous) {
+        PyCodeObject *code = frame->f_code;
         if (code == NULL || !is_ours(code)) continue;
-        hash = mixed(mixed(hash, (uint64_t)(uintptr_t)code), (uint64_t)(uintptr_t)LINE_OF(frame));
+        hash = mixed(mixed(hash, (uint64_t)(uintptr_t)code), (uint64_t)(uintptr_t)frame->prev_instr);
     }
 #endif
     return hash;
