@@ -48,11 +48,6 @@ TABLES = (
         "peers.py dedup {sources} --markdown",
         "--repeat 1 --threads 1",
     ),
-    Table(
-        "Whole processes on texts",
-        "peers.py process {sources} --markdown",
-        "--repeat 1 --threads 1",
-    ),
     Table("Signatures", "peers.py signatures --markdown", "--repeat 3"),
     Table("The stages of texts", "stages.py --markdown", "--repeat 3"),
     Table("Texts of a template", "crowds.py", "--pages 20000"),

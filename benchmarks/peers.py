@@ -1,51 +1,41 @@
 r"""lshfast beside its peers: the same data, the same run, speed never without recall.
 
-    python benchmarks/peers.py dedup CORPUS.jsonl [--repeat 3] [--peers rensa,gaoya,datasketch]
+    python benchmarks/peers.py dedup CORPUS.jsonl [--repeat 5] [--peers rensa,gaoya,datasketch]
                                                   [--threads 1 2] [--markdown]
-    python benchmarks/peers.py process CORPUS.jsonl [--repeat 5] [--peers rensa] [--threads 1 2] [--markdown]
     python benchmarks/peers.py signatures [--repeat 9] [--markdown]
     python benchmarks/peers.py index|forest [parts and options of benchmarks/index.py, of benchmarks/forest.py]
 
-``dedup`` goes from JSONL to the list of pairs with a Jaccard similarity of at least .8 over word
-5-grams. Each run is a process of its own, so that its peak memory is its own, and the contestants take
-turns, so that a busy machine slows them alike. lshfast runs with its defaults, verification included.
-The peers have one thread and 128 permutations in 16 bands of 8, and report what they estimate at .8 or
-more; each goes the fastest way through its interface that keeps all tokens: rensa over lists of 5-gram
-strings, datasketch in bulk, gaoya with its own splitter (which parts words at "_" too). A text of one
-to four words is one shingle for all of them: left to themselves, gaoya would pair all such texts, and
-rensa and datasketch all texts without words.
+``dedup`` removes the texts with a Jaccard similarity of at least .8 over word 5-grams to an earlier text that
+is kept: from JSONL to JSONL, outputs written. It measures whole processes from outside, from start to exit:
+the command ``lshfast dedup CORPUS.jsonl -o OUT.jsonl``, and the programs of ``dedup_peers.py``. The
+contestants take turns, so that a busy machine slows them alike; the figures are medians, and CPU seconds
+those of the user and the system.
 
-``process`` measures whole processes from outside, imports and exit included: the command ``lshfast dedup
---dry-run``, and the same runs of the peers. CPU seconds are those of the user and the system; the ratios
-are medians over the turns.
+All are judged by the lines they wrote and by an exact join. A text that was removed is right if a kept text
+is similar to it. A text that was kept is missed if an earlier kept text is similar to it. Precision is the
+share of the removed that is right, and recall the share of right ones among right and missed ones; of the
+texts that have no earlier copy too.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
-import json
 import os
-import re
-import resource
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 from contest import (
-    BANDS,
     ONE_THREAD,
     PERMUTATIONS,
-    ROWS,
     SEED,
     THRESHOLD,
     Figures,
-    in_own_process,
     installed,
     keep_to_one_cpu,
     label,
@@ -53,132 +43,27 @@ from contest import (
     print_table,
     take_turns,
 )
-from data import iter_jsonl, read_jsonl
+from data import read_jsonl
+from dedup_peers import PEERS, SIZE
 from judge import exact_pairs, word_shingles
 
-SIZE = 5
+PROGRAMS = Path(__file__).with_name("dedup_peers.py")
 COLUMNS = [
     "contestant",
     "seconds",
     "CPU s",
+    "system s",
     "to lshfast",
-    "MB/s",
+    "CPU to lshfast",
+    "MB/s of CPU",
     "memory / input",
-    "pairs",
+    "removed",
+    "recall",
+    "not copies",
+    "precision",
 ]
-COLUMNS += ["recall", "not copies", "precision"]
-Pairs = list[tuple[int, int]]
-Calls = dict[
-    str, tuple[int, Callable[[], object]]
-]  # how many tokens a call signs, and the call
-
-
-def grams(text: str) -> list[str]:
-    """Split a text into word 5-grams, a shorter text into one of all its words."""
-    words = re.findall(r"\w+", text.lower())
-    if len(words) < SIZE:
-        return [" ".join(words)] if words else []
-    return list(
-        map(" ".join, zip(*(words[start:] for start in range(SIZE)), strict=False))
-    )
-
-
-def batches(path: str, size: int = 100) -> Iterator[tuple[list[int], list[list[str]]]]:
-    """Yield the rows that have words, and their 5-grams, a batch at a time."""
-    rows = (
-        (row, found)
-        for row, (_, text) in enumerate(iter_jsonl(path))
-        if (found := grams(text))
-    )
-    while batch := list(islice(rows, size)):
-        yield [row for row, _ in batch], [found for _, found in batch]
-
-
-def with_lshfast(path: str, threads: int, **choices: str) -> np.ndarray:
-    import lshfast
-
-    return lshfast.pairs(
-        read_jsonl(path)[1], threshold=THRESHOLD, threads=threads, **choices
-    )
-
-
-def with_rensa(path: str) -> Pairs:
-    from rensa import RMinHash, RMinHashLSH
-
-    index = RMinHashLSH(THRESHOLD, PERMUTATIONS, BANDS)
-    rows, sketches, pairs = [], [], []
-    for batch_rows, batch in batches(path):
-        new = RMinHash.from_token_sets(batch, PERMUTATIONS, SEED)
-        index.insert_many(new, len(sketches))
-        rows += batch_rows
-        sketches += new
-    for i, found in enumerate(index.query_all(sketches)):
-        own = sketches[i]
-        pairs += [
-            (rows[i], rows[j])
-            for j in found
-            if j > i and own.jaccard(sketches[j]) >= THRESHOLD
-        ]
-    return pairs
-
-
-def with_gaoya(path: str) -> Pairs:
-    from gaoya.minhash import MinHashStringIndex
-
-    index = MinHashStringIndex(
-        32, THRESHOLD, BANDS, ROWS, None, "word", True, (SIZE, SIZE), "smallvec"
-    )
-    pairs = []
-    for row, (_, text) in enumerate(iter_jsonl(path)):
-        if sum(1 for _ in islice(re.finditer(r"\w+", text), SIZE)) == SIZE:
-            found = index.query(text, True)
-            index.insert_document(row, text)
-        elif short := grams(text):
-            found = index.minhash_index.query_tokens_return_similarity(short)
-            index.minhash_index.insert_tokens(row, short)
-        else:
-            continue
-        pairs += [(other, row) for other, estimate in found if estimate >= THRESHOLD]
-    return pairs
-
-
-def with_datasketch(path: str) -> Pairs:
-    from datasketch import MinHash, MinHashLSH
-
-    index = MinHashLSH(num_perm=PERMUTATIONS, params=(BANDS, ROWS))
-    sketches, pairs = {}, []
-    for rows, batch in batches(path):
-        tokens = ([gram.encode() for gram in found] for found in batch)
-        for row, sketch in zip(
-            rows, MinHash.bulk(tokens, num_perm=PERMUTATIONS), strict=True
-        ):
-            pairs += [
-                (i, row)
-                for i in index.query(sketch)
-                if sketch.jaccard(sketches[i]) >= THRESHOLD
-            ]
-            index.insert(row, sketch)
-            sketches[row] = sketch
-    return pairs
-
-
-PEERS = {"rensa": with_rensa, "gaoya": with_gaoya, "datasketch": with_datasketch}
-
-
-def run(name: str, threads: int, corpus: str, save: str) -> None:
-    """Be one contestant: print as JSON what it took, and save its pairs, all pairs of copies among them."""
-    importlib.import_module(name)
-    wall, cpu = time.perf_counter(), time.process_time()
-    pairs = with_lshfast(corpus, threads) if name == "lshfast" else PEERS[name](corpus)
-    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
-        1 if sys.platform == "darwin" else 1024
-    )
-    print(json.dumps({"seconds": wall, "cpu": cpu, "peak": peak}))
-    if save and name == "lshfast":
-        pairs = with_lshfast(corpus, threads, copies="all")[["i", "j"]].tolist()
-    if save:
-        np.save(save, np.array(pairs, dtype=np.int64).reshape(-1, 2))
+# How many tokens a call signs, and the call.
+Calls = dict[str, tuple[int, Callable[[], object]]]
 
 
 def true_pairs(corpus: Path, judge: str) -> tuple[int, np.ndarray]:
@@ -207,128 +92,114 @@ def dedup(
     judge: str,
     markdown: bool,
 ) -> None:
+    """Compare whole processes that write the texts to keep."""
     with tempfile.TemporaryDirectory() as folder:
-        saved = {
-            (name, threads): f"{folder}/{name}-{threads}.npy"
+        outputs = {
+            (name, threads): Path(folder, f"{name}-{threads}.jsonl")
             for name, threads in entrants
             if installed(name)
         }
 
-        def turn_of(entrant: tuple[str, int], turn: int) -> Figures:
-            name, threads = entrant
-            save = "" if turn else saved[entrant]
-            arguments = [
-                "run",
-                name,
-                str(corpus),
-                f"--threads={threads}",
-                f"--save={save}",
-            ]
-            return in_own_process(__file__, arguments, label(name, threads))
+        def turn_of(entrant: tuple[str, int], _: int) -> Figures:
+            outputs[entrant].unlink(missing_ok=True)
+            return whole_process(command(*entrant, corpus, outputs[entrant]), entrant)
 
-        took = take_turns(saved, repeat, turn_of)
-        found = {entrant: np.load(path) for entrant, path in saved.items()}
+        took = take_turns(outputs, repeat, turn_of)
+        kept = {entrant: kept_rows(corpus, out) for entrant, out in outputs.items()}
     # The exact join comes last: a process inherits the peak memory of the one that started it.
     texts, truth = true_pairs(corpus, judge)
-    true = truth["i"] * texts + truth["j"]
-    near = true[truth["similarity"] < 1]
     size = corpus.stat().st_size
     print(
-        f"{corpus.name}: {size / 1e6:,.0f} MB, {texts:,} texts; judged by the shingles of {judge}:"
-    )
-    print(
-        f"{len(true):,} pairs at {THRESHOLD} or more, {len(near):,} of them not copies"
+        f"{corpus.name}: {size / 1e6:,.0f} MB, {texts:,} texts, {len(truth):,} pairs at {THRESHOLD} or more"
+        f" by the shingles of {judge}; whole processes, outputs written, medians of {repeat} turns"
     )
     rows = []
     for entrant in entrants:
-        runs, ours = took.get(entrant), took.get(("lshfast", 1), [])
-        if not runs:
+        turns = took.get(entrant)
+        if turns is None:
             rows.append([label(*entrant), "not installed", *[""] * (len(COLUMNS) - 2)])
             continue
-        seconds, cpu, peak = (
-            median(one[what] for one in runs) for what in ("seconds", "cpu", "peak")
-        )
-        ratios = [
-            one["seconds"] / our["seconds"]
-            for one, our in zip(runs, ours, strict=bool(ours))
-        ]
-        codes = np.unique(found[entrant] @ [texts, 1])
-        row = [
-            label(*entrant),
-            f"{seconds:.2f}",
-            f"{cpu:.2f}",
-            f"{median(ratios):.2f}" if ours else "",
-        ]
-        row += [f"{size / seconds / 1e6:.1f}", f"{peak / size:.2f}", f"{len(codes):,}"]
-        rows.append([*row, share(true, codes), share(near, codes), share(codes, true)])
+        figures = {what: median(turn[what] for turn in turns) for what in turns[0]}
+        row = [label(*entrant)]
+        row += [f"{figures[what]:.2f}" for what in ("seconds", "cpu", "system")]
+        ours = took["lshfast", 1]
+        for what in ("seconds", "cpu"):
+            ratios = [
+                one[what] / our[what] for one, our in zip(turns, ours, strict=True)
+            ]
+            row.append(f"{median(ratios):.2f}")
+        row.append(f"{size / figures['cpu'] / 1e6:.0f}")
+        row.append(f"{figures['peak'] / size:.2f}")
+        rows.append([*row, *quality(kept[entrant], truth)])
     print_table(COLUMNS, rows, markdown)
 
 
-def process(
-    corpus: Path, repeat: int, entrants: list[tuple[str, int]], markdown: bool
-) -> None:
-    """Compare whole processes, from their start to their end."""
+def command(name: str, threads: int, corpus: Path, out: Path) -> list[str]:
+    """Return the command of a contestant."""
+    if name != "lshfast":
+        return [sys.executable, str(PROGRAMS), name, str(corpus), str(out)]
+    options = [f"--threads={threads}", f"--threshold={THRESHOLD}"]
+    files = [str(corpus), "-o", str(out)]
+    return [sys.executable, "-m", "lshfast", "dedup", *files, *options]
+
+
+def whole_process(command: list[str], entrant: tuple[str, int]) -> Figures:
+    """Run a command and return what it took from its start to its end."""
     # An installed package has compiled modules; so has a checkout, once a process that may write
     # them has imported it.
     environment = os.environ | ONE_THREAD
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    silent = [(os.POSIX_SPAWN_OPEN, sys.stdout.fileno(), os.devnull, os.O_WRONLY, 0)]
-
-    def turn_of(entrant: tuple[str, int], _: int) -> Figures:
-        name, threads = entrant
-        command = [sys.executable, __file__, "run", name, str(corpus)]
-        if name == "lshfast":
-            options = [
-                f"--threads={threads}",
-                "--threshold",
-                str(THRESHOLD),
-                "--dry-run",
-                "--quiet",
-            ]
-            command = [sys.executable, "-m", "lshfast", "dedup", str(corpus), *options]
-        before = time.perf_counter()
-        child = os.posix_spawn(command[0], command, environment, file_actions=silent)
-        _, status, used = os.wait4(child, 0)
-        wall = time.perf_counter() - before
-        if status:
-            sys.exit(f"{label(name, threads)} failed: {' '.join(command)}")
-        peak = used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-        return {
-            "seconds": wall,
-            "cpu": used.ru_utime + used.ru_stime,
-            "system": used.ru_stime,
-            "peak": peak,
-        }
-
-    took = take_turns(
-        [entrant for entrant in entrants if installed(entrant[0])], repeat, turn_of
-    )
-    ours, size = took["lshfast", 1], corpus.stat().st_size
-    rows = []
-    for entrant, turns in took.items():
-        seconds, cpu, system, peak = (
-            median(turn[what] for turn in turns) for what in turns[0]
-        )
-        row = [label(*entrant), f"{seconds:.2f}", f"{cpu:.2f}", f"{system:.2f}"]
-        for what in ("seconds", "cpu"):
-            row.append(
-                f"{median(one[what] / our[what] for one, our in zip(turns, ours, strict=True)):.2f}"
-            )
-        rows.append([*row, f"{size / seconds / 1e6:.0f}", f"{peak / size:.2f}"])
-    print(
-        f"{corpus.name}: {size / 1e6:,.0f} MB; whole processes, medians of {repeat} turns"
-    )
-    header = [
-        "contestant",
-        "seconds",
-        "CPU s",
-        "system s",
-        "to lshfast",
-        "CPU to lshfast",
-        "MB/s",
-        "memory / input",
+    silent = [
+        (os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_WRONLY, 0)
+        for stream in (sys.stdout.fileno(), sys.stderr.fileno())
     ]
-    print_table(header, rows, markdown)
+    before = time.perf_counter()
+    child = os.posix_spawn(command[0], command, environment, file_actions=silent)
+    _, status, used = os.wait4(child, 0)
+    wall = time.perf_counter() - before
+    if status:
+        sys.exit(f"{label(*entrant)} failed: {' '.join(command)}")
+    return {
+        "seconds": wall,
+        "cpu": used.ru_utime + used.ru_stime,
+        "system": used.ru_stime,
+        "peak": used.ru_maxrss * (1 if sys.platform == "darwin" else 1024),
+    }
+
+
+def kept_rows(corpus: Path, out: Path) -> np.ndarray:
+    """Return which lines of a corpus are in an output, as bool; they are in its order."""
+    kept = []
+    with open(corpus, "rb") as lines, open(out, "rb") as kept_lines:
+        wanted = next(kept_lines, None)
+        for line in lines:
+            kept.append(line == wanted)
+            if kept[-1]:
+                wanted = next(kept_lines, None)
+    if wanted is not None:
+        sys.exit(f"{out} has a line that is not in {corpus}, or not in its order")
+    return np.array(kept)
+
+
+def quality(kept: np.ndarray, truth: np.ndarray) -> list[str]:
+    """Return how many were removed, recall, recall of those that are no copies, and precision."""
+    earlier = truth["i"]
+    later = truth["j"]
+    right = np.zeros(len(kept), dtype=bool)
+    right[later[kept[earlier]]] = True
+    right[earlier[kept[later]]] = True
+    right &= ~kept
+    missed = np.zeros(len(kept), dtype=bool)
+    missed[later[kept[earlier] & kept[later]]] = True
+    copy = np.zeros(len(kept), dtype=bool)
+    copy[later[truth["similarity"] == 1]] = True
+    removed = np.count_nonzero(~kept)
+    return [
+        f"{removed:,}",
+        share(right, right | missed),
+        share(right & ~copy, (right | missed) & ~copy),
+        share(right, ~kept),
+    ]
 
 
 def signatures(repeat: int, markdown: bool) -> None:
@@ -392,9 +263,10 @@ def alternate(calls: Calls, repeat: int) -> dict[str, list[float]]:
     return {name: measured[1:] for name, measured in speeds.items()}
 
 
-def share(pairs: np.ndarray, others: np.ndarray) -> str:
-    """Say how many of the pairs are among the others."""
-    return f"{np.isin(pairs, others).mean():.4f}" if len(pairs) else "-"
+def share(rows: np.ndarray, all_rows: np.ndarray) -> str:
+    """Say how many of all rows, as bool, these are."""
+    count = np.count_nonzero(all_rows)
+    return f"{np.count_nonzero(rows) / count:.4f}" if count else "-"
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -405,15 +277,17 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Run lshfast beside its peers.")
     commands = parser.add_subparsers(dest="command", required=True)
     whole = commands.add_parser(
-        "dedup", help="from a JSONL corpus to its near-duplicate pairs"
+        "dedup", help="from a JSONL corpus to the texts to keep, as whole processes"
     )
     whole.add_argument("corpus", type=Path)
-    whole.add_argument(
-        "--repeat", type=int, default=3, help="runs of each; the median counts"
-    )
+    whole.add_argument("--repeat", type=int, default=5, help="turns; the median counts")
     whole.add_argument("--peers", type=names, default=[*PEERS])
     whole.add_argument(
-        "--threads", type=int, nargs="+", default=[1, 2], help="of lshfast"
+        "--threads",
+        type=int,
+        nargs="+",
+        default=[1, 2],
+        help="of lshfast, 1 among them",
     )
     judges = ["words", "lshfast"][: 1 + installed("lshfast")]
     whole.add_argument(
@@ -421,21 +295,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         choices=judges,
         default=judges[-1],
         help=r"shingles: lshfast's, or \w+",
-    )
-    outside = commands.add_parser(
-        "process", help="the same as whole processes, with imports and exit"
-    )
-    outside.add_argument("corpus", type=Path)
-    outside.add_argument(
-        "--repeat", type=int, default=5, help="turns; the median counts"
-    )
-    outside.add_argument("--peers", type=names, default=["rensa"])
-    outside.add_argument(
-        "--threads",
-        type=int,
-        nargs="+",
-        default=[1, 2],
-        help="of lshfast, 1 among them",
     )
     signing = commands.add_parser(
         "signatures", help="signing alone, of prehashed tokens"
@@ -447,35 +306,18 @@ def main(argv: Sequence[str] | None = None) -> None:
     commands.add_parser(
         "forest", help="the forest, as benchmarks/forest.py does", add_help=False
     )
-    for command in (whole, outside, signing):
+    for command in (whole, signing):
         command.add_argument("--markdown", action="store_true")
-    one = commands.add_parser(
-        "run", help="one contestant in this process (what dedup starts)"
-    )
-    one.add_argument("name", choices=("lshfast", *PEERS))
-    one.add_argument("corpus")
-    one.add_argument("--threads", type=int, default=1, help="of lshfast")
-    one.add_argument("--save", default="", help="write the pairs to this .npy")
     a = parser.parse_args(arguments)
-    if a.command in ("dedup", "process"):
-        if unknown := set(a.peers) - set(PEERS):
-            parser.error(f"unknown peers {sorted(unknown)}: choose from {list(PEERS)}")
-        entrants = [("lshfast", count) for count in a.threads] + [
-            (peer, 1) for peer in a.peers
-        ]
-        if a.command == "process":
-            process(
-                a.corpus,
-                a.repeat,
-                [("lshfast", 1), *(one for one in entrants if one != ("lshfast", 1))],
-                a.markdown,
-            )
-        else:
-            dedup(a.corpus, a.repeat, entrants, a.judge, a.markdown)
-    elif a.command == "signatures":
+    if a.command == "signatures":
         signatures(a.repeat, a.markdown)
-    else:
-        run(a.name, a.threads, a.corpus, a.save)
+        return
+    if unknown := set(a.peers) - set(PEERS):
+        parser.error(f"unknown peers {sorted(unknown)}: choose from {list(PEERS)}")
+    threads = sorted({1, *a.threads})
+    entrants = [("lshfast", count) for count in threads]
+    entrants += [(peer, 1) for peer in a.peers]
+    dedup(a.corpus, a.repeat, entrants, a.judge, a.markdown)
 
 
 if __name__ == "__main__":
