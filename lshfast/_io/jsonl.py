@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -47,6 +47,10 @@ from lshfast.kernels.text import Texts
 
 COUNTED_BYTES = 1 << 18  # whose lines are counted at a time
 GAP_BYTES = 1 << 14  # reading this many bytes takes about as long as a call
+COPIED_BYTES = 1 << 20  # bytes of lines that are copied at a time, which caches hold
+JOINED_BYTES = (
+    1 << 14
+)  # copying fewer bytes takes less time than a call of a compressor
 TYPED_ROWS = 1000  # rows that determine the types of columns
 LF = 10
 CR = 13
@@ -429,7 +433,9 @@ def column_types(file: File) -> Iterator[tuple[str, CellType]]:
 
 def again(file: File, numbers: Rows) -> Iterator[tuple[list[bytes], int]]:
     """Read the rows on these lines again for output, with the position in the file."""
-    for buffer, starts, stops, position in _lines_again(file, numbers):
+    for buffer, starts, stops, position in _lines_again(
+        file, numbers, file.layout.batch_bytes
+    ):
         yield list(_slices(buffer, starts, stops)), position
 
 
@@ -442,26 +448,50 @@ def _slices(buffer: bytearray, starts: Rows, stops: Rows) -> Iterator[bytes]:
 
 @dataclass(frozen=True)
 class JoinedLines:
-    """Some lines as they are written, each with LF at its end."""
+    """Some lines as they are written, each with LF at its end, in pieces of many lines.
+
+    Pieces may be views of a buffer, which is reused for the next lines.
+    """
 
     count: int
-    data: bytes
+    pieces: list[bytes | memoryview]
 
     def __len__(self) -> int:
         return self.count
 
 
 def joined_again(file: File, numbers: Rows) -> Iterator[tuple[JoinedLines, int]]:
-    """Read the rows on these lines again, joined; consecutive lines are copied at once."""
-    for buffer, starts, stops, position in _lines_again(file, numbers):
-        first = np.flatnonzero(
-            np.concatenate([starts[:1] >= 0, starts[1:] != stops[:-1] + 1])
-        )
-        last = np.append(first[1:], len(starts))[: len(first)] - 1
-        view = memoryview(buffer)
-        runs = zip(starts[first].tolist(), stops[last].tolist(), strict=True)
-        data = b"\n".join([*(view[start:stop] for start, stop in runs), b""])
-        yield JoinedLines(len(starts), data), position
+    """Read the rows on these lines again, joined; long runs of consecutive lines are not copied."""
+    size = min(COPIED_BYTES, file.layout.batch_bytes)
+    for buffer, starts, stops, position in _lines_again(file, numbers, size):
+        yield JoinedLines(len(starts), _joined(buffer, starts, stops)), position
+
+
+def _joined(buffer: bytearray, starts: Rows, stops: Rows) -> list[bytes | memoryview]:
+    """Return lines of a buffer with LF at their ends: long runs as views, short ones joined."""
+    if not len(starts):
+        return []
+    follows = starts[1:] == stops[:-1] + 1
+    first = np.flatnonzero(np.append(True, ~follows))
+    run_starts = starts[first]
+    run_stops = stops[np.append(first[1:], len(starts)) - 1]
+    sizes = run_stops - run_starts
+    ends = np.cumsum(sizes, dtype=np.int64)
+    is_long = sizes >= JOINED_BYTES
+    block = (ends - sizes) // JOINED_BYTES
+    is_cut = (np.diff(block) > 0) | is_long[1:] | is_long[:-1]
+    cuts = [0, *(np.flatnonzero(is_cut) + 1).tolist(), len(sizes)]
+    view = memoryview(buffer)
+    runs = list(zip(run_starts.tolist(), run_stops.tolist(), strict=True))
+    pieces: list[bytes | memoryview] = []
+    for at, end in pairwise(cuts):
+        start, stop = runs[at]
+        if end == at + 1 and buffer[stop] == LF:
+            pieces.append(view[start : stop + 1])
+        else:
+            lines = [view[start:stop] for start, stop in runs[at:end]]
+            pieces.append(b"\n".join([*lines, b""]))
+    return pieces
 
 
 def texts_of(file: File, numbers: Rows) -> Iterator[tuple[Any, int]]:
@@ -470,7 +500,9 @@ def texts_of(file: File, numbers: Rows) -> Iterator[tuple[Any, int]]:
     Values of other kinds than texts are yielded as they are, in lists.
     """
     names = _scannable(file.layout.of_texts)
-    for buffer, starts, stops, position in _lines_again(file, numbers):
+    for buffer, starts, stops, position in _lines_again(
+        file, numbers, file.layout.batch_bytes
+    ):
         if (starts >= stops).any():
             raise file.changed()
         if names:
@@ -485,13 +517,14 @@ def texts_of(file: File, numbers: Rows) -> Iterator[tuple[Any, int]]:
 
 
 def _lines_again(
-    file: File, numbers: Rows
+    file: File, numbers: Rows, size: int
 ) -> Iterator[tuple[bytearray, Rows, Rows, int]]:
-    """Read a file up to the last of these lines: yield a buffer, their places, the position."""
+    """Read a file up to the last of these lines: yield a buffer, their places, the position.
+
+    About `size` bytes are read at a time.
+    """
     line = lines_done = 0
-    for buffer, start, end, position in whole_lines(
-        Lines(file, file.layout.batch_bytes)
-    ):
+    for buffer, start, end, position in whole_lines(Lines(file, size)):
         data = np.frombuffer(buffer, np.uint8)
         ends = line_ends(buffer, start, max(start, end))
         if end > start and data[end - 1] != LF:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
@@ -23,6 +24,10 @@ from lshfast._io.streams import (
     open_stream,
     standard,
 )
+
+# What is written in a thread goes to it in blocks of this many bytes, and waits up to as many.
+BLOCK_BYTES = 1 << 20
+BEHIND_BYTES = 1 << 23
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -305,33 +310,53 @@ def open_file(path: str, overwrite: bool) -> AbstractContextManager[BinaryIO]:
 
 @contextmanager
 def write_behind(stream: Any) -> Iterator[Any]:
-    """Write to a stream in a thread, one block behind, so that reading and compression overlap."""
+    """Write to a stream in a thread, so that reading and compression overlap."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as pool:
         behind = _Behind(stream, pool)
         yield behind
-        behind.wait()
+        behind.finish()
 
 
 class _Behind:
-    """The stream of `write_behind`. An error in the thread is raised by the next call."""
+    """The stream of `write_behind`. What it gets is copied.
+
+    An error in the thread is raised by a later call.
+    """
 
     def __init__(self, stream: Any, pool: ThreadPoolExecutor) -> None:
         self._stream = stream
         self._pool = pool
-        self._pending: Future[Any] | None = None
+        self._block = bytearray()
+        self._pending: deque[tuple[Future[Any], int]] = deque()
+        self._pending_bytes = 0
 
-    def write(self, data: bytes) -> int:
-        self.wait()
-        self._pending = self._pool.submit(self._stream.write, data)
+    def write(self, data: bytes | memoryview) -> int:
+        self._block += data
+        if len(self._block) >= BLOCK_BYTES:
+            self._submit()
         return len(data)
 
-    def wait(self) -> None:
-        pending = self._pending
-        self._pending = None
-        if pending is not None:
-            pending.result()
+    def finish(self) -> None:
+        """Wait until all is written."""
+        self._submit()
+        while self._pending:
+            self._wait()
+
+    def _submit(self) -> None:
+        block = self._block
+        self._block = bytearray()
+        while self._pending and self._pending_bytes + len(block) > BEHIND_BYTES:
+            self._wait()
+        self._pending.append((self._pool.submit(self._stream.write, block), len(block)))
+        self._pending_bytes += len(block)
+
+    def _wait(self) -> None:
+        """Wait until the oldest block is written."""
+        future, nbytes = self._pending.popleft()
+        self._pending_bytes -= nbytes
+        future.result()
 
 
 class _Unclosed:

@@ -26,7 +26,8 @@ def write(selection: Selection, stream: Any) -> None:
     splice = _splicer(selection.annotations)
     for file, rows, chunk in selection.chunks(join_lines=True):
         if isinstance(chunk, JoinedLines):
-            stream.write(chunk.data)
+            for piece in chunk.pieces:
+                stream.write(piece)
             continue
         lines = chunk
         if file.format != "jsonl":

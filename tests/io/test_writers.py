@@ -29,6 +29,8 @@ from lshfast._io import (
     write_rows,
     write_table,
 )
+from lshfast._io.jsonl import JOINED_BYTES
+from lshfast._io.output import BEHIND_BYTES, BLOCK_BYTES, write_behind
 from tests.corpora import (
     BATCH_BYTES,
     FORMATS,
@@ -65,6 +67,76 @@ def test_jsonl_lines_are_copied_as_they_stand(tmp_path: Path) -> None:
             assert unpack(tmp_path / "b.jsonl") == b"".join(
                 lines[i] + b"\n" for i in range(4) if keep[i]
             )
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".xz", ".zst"])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_runs_of_lines_are_copied_in_order_whatever_their_length(
+    tmp_path: Path, threads: int, suffix: str, end: bytes
+) -> None:
+    rng = np.random.default_rng(1)
+    # Runs are shorter and longer than JOINED_BYTES, and blocks begin inside long ones.
+    lengths = rng.choice([0, 10, 1000, JOINED_BYTES, 3 * JOINED_BYTES], 300)
+    lines = [
+        b'{"text":"%b"}' % (b"%c" % (97 + i % 26) * n) for i, n in enumerate(lengths)
+    ]
+    corpus, _ = read(pack(end.join(lines), tmp_path / "a.jsonl"))
+    out = tmp_path / f"out.jsonl{suffix}"
+    for keep in (
+        rng.random(len(lines)) < 0.5,
+        rng.random(len(lines)) < 0.97,
+        np.arange(len(lines)) == len(lines) - 1,
+        np.zeros(len(lines), np.bool_),
+        np.ones(len(lines), np.bool_),
+    ):
+        write_rows(corpus, out, keep=keep, threads=threads, overwrite=True)
+        kept = [
+            line + b"\n" for line, is_kept in zip(lines, keep, strict=True) if is_kept
+        ]
+        assert unpack(out) == b"".join(kept)
+
+
+class FailingStream:
+    """A stream that takes some bytes, then fails."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.taken = bytearray()
+
+    def write(self, data: bytes) -> int:
+        if len(self.taken) + len(data) > self.room:
+            raise OSError(errno.ENOSPC, "no space")
+        self.taken += data
+        return len(data)
+
+
+@pytest.mark.parametrize("room", [0, BLOCK_BYTES, 3 * BEHIND_BYTES])
+def test_an_error_behind_is_raised_and_what_was_written_is_the_beginning(
+    room: int,
+) -> None:
+    stream = FailingStream(room)
+    pieces = [bytes([i]) * (BLOCK_BYTES // 3 + i) for i in range(100)]
+
+    def write_all() -> None:
+        with write_behind(stream) as sink:
+            for piece in pieces:
+                sink.write(piece)
+
+    with pytest.raises(OSError, match="no space"):
+        write_all()
+    assert b"".join(pieces).startswith(stream.taken)
+
+
+def test_what_is_written_behind_is_copied_at_once() -> None:
+    stream = FailingStream(1 << 30)
+    buffer = bytearray(BLOCK_BYTES)
+    with write_behind(stream) as sink:
+        for i in range(20):
+            buffer[:] = bytes([i]) * len(buffer)
+            sink.write(memoryview(buffer))
+            buffer[:] = bytes(len(buffer))
+    assert stream.taken == b"".join(bytes([i]) * BLOCK_BYTES for i in range(20))
 
 
 @given(
