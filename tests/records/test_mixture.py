@@ -325,6 +325,27 @@ def test_related_records_are_no_matches(kind):
     assert abs(result.probabilities.mean() - precision) <= 0.06
 
 
+@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize("fields", ["first last street phone", "first last town phone"])
+def test_households_whose_people_are_mostly_in_both_tables_are_no_matches(
+    fields, single
+):
+    """They differ in the given name only, as many matches do, but their records match others."""
+    size, both = 1200, 700
+    a, b = two_tables(size, both, 8, families=1)
+    a, b = ({name: table[name] for name in fields.split()} for table in (a, b))
+    if single:
+        result = dedup_records({name: a[name] + b[name] for name in a})
+        good = int(((result.j - result.i == size) & (result.i < both)).sum())
+        precision, recall = good / max(1, len(result)), good / both
+    else:
+        result = match_records(a, b)
+        precision, recall = quality(result, both)
+    assert precision >= (0.85 if single else 0.95)
+    assert recall >= 0.9
+    assert result.summary.precision.low <= precision <= result.summary.precision.high
+
+
 @pytest.mark.parametrize("both", [3000, pytest.param(300, marks=pytest.mark.slow)])
 def test_matches_that_changed_several_columns_at_once_are_found(both):
     result = match_records(*related_tables("employees", 3000, both, moved=0.15))

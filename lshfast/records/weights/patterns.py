@@ -28,10 +28,59 @@ from lshfast.records.weights.fellegi_sunter import random_rows
 SAMPLED_PAIRS = 200_000  # of all pairs
 SAMPLED_EQUAL = 40_000  # of the pairs that agree in one field
 MOST_SAMPLED_EQUAL = 12 * SAMPLED_EQUAL  # of the pairs that agree in any field
+SAMPLED_ROWS = 20_000  # of the smaller table, whose candidates are kept by row
 PIECE = 1 << 18  # pairs that are compared at a time
 
 Levels = npt.NDArray[np.uint8]
 Rows = tuple[Int64Array, Int64Array]
+
+
+@dataclass(frozen=True)
+class RowCandidates:
+    """The candidates of some rows of one table, or of the smaller of two, at even distances.
+
+    Attributes
+    ----------
+    rows : int
+        How many rows were chosen.
+    row, partner : ndarray of int64, shape (candidates,)
+        The chosen row of each candidate, and the other one.
+    pattern : ndarray of int64, shape (candidates,)
+    """
+
+    rows: int
+    row: Int64Array
+    partner: Int64Array
+    pattern: Int64Array
+
+    @classmethod
+    def of(
+        cls, linkage: Linkage, places: UInt64Array, patterns: Int64Array
+    ) -> RowCandidates:
+        """Choose rows, and return their candidates, of which all patterns are given."""
+        smaller = int(np.argmin(linkage.sizes))
+        size = linkage.sizes[smaller]
+        step = max(1, -(-size // SAMPLED_ROWS))
+        sides = linkage.rows_of(places)
+        chosen_sides = (0, 1) if linkage.single else (smaller,)
+        chosen = [np.flatnonzero(sides[side] % step == 0) for side in chosen_sides]
+        row = [
+            sides[side][index] for side, index in zip(chosen_sides, chosen, strict=True)
+        ]
+        partner = [
+            sides[1 - side][index]
+            for side, index in zip(chosen_sides, chosen, strict=True)
+        ]
+        return cls(
+            -(-size // step),
+            np.concatenate(row),
+            np.concatenate(partner),
+            patterns[np.concatenate(chosen)],
+        )
+
+    def with_patterns(self, patterns: Int64Array) -> RowCandidates:
+        """Return the candidates with new numbers of their patterns, by the old ones."""
+        return replace(self, pattern=patterns[self.pattern])
 
 
 @dataclass(frozen=True)
@@ -52,6 +101,8 @@ class PairPatterns:
         The pattern of each candidate.
     same, different : ndarray of float64, shape (patterns,)
         How many of the candidates with the pattern people marked so.
+    of_rows : RowCandidates or None
+        None for some of the patterns.
     """
 
     levels: Levels
@@ -61,6 +112,7 @@ class PairPatterns:
     candidates: Int64Array
     same: Float64Array
     different: Float64Array
+    of_rows: RowCandidates | None = None
 
     def matches(self, probabilities: Float64Array) -> Float64Array:
         """Return how many pairs of each pattern are matches, from the probability of those that
@@ -125,6 +177,7 @@ def count_patterns(
         candidates,
         nothing,
         nothing,
+        RowCandidates.of(linkage, places, candidates),
     )
 
 

@@ -5,9 +5,10 @@ maker do in what describes the maker. Such values are common one by one, so two 
 agree together hardly more often than by chance, while all of them do so a thousand times as often.
 Agreement states that are far more frequent than the network of strangers predicts are either
 matches or relatives. They are relatives if they outnumber the pairs that also agree in the other
-fields, or if they differ in more than they agree in; then the fields in which they agree depend on
-each other. People who moved are the opposite: a few of the pairs that agree in identifying fields
-and differ in the rest.
+fields, if they differ in more than they agree in, or if many of their records have another pair,
+which agrees in the other fields too; then the fields in which they agree depend on each other.
+People who moved are the opposite: a few of the pairs that agree in identifying fields and differ in
+the rest.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast.records.distinct import distinct_rows
 from lshfast.records.weights.dependence import (
     ABSENT,
+    CLOSE,
     DIFFERENT,
     EQUAL,
     LEAST_LIFT,
@@ -36,7 +38,7 @@ from lshfast.records.weights.dependence import (
     states_of_levels,
     sums_by,
 )
-from lshfast.records.weights.patterns import PairPatterns
+from lshfast.records.weights.patterns import PairPatterns, RowCandidates
 
 MOST_STATES = 100  # that are more frequent than expected
 FEWEST_PAIRS = 10.0  # of a state
@@ -45,6 +47,13 @@ MOST_RELATIVES = 0.5  # of the pairs that agree in the shared fields
 # the shared ones.
 FEW_RELATIVES = 0.1
 FEWEST_DIFFERENT = 3
+# Of the records of pairs that agree in the shared fields and differ in others: those that also have
+# a pair that agrees in all. 0 of people who moved, .35 to .8 of households of whose people two
+# thirds are in both tables, or twice in one.
+MANY_MATCHED = 0.2
+# Of the pairs that agree in all fields: those that are the only one of their record. .9 where some
+# relatives have equal given names; fewer if records match several others.
+LEAST_SINGLE = 0.85
 LEAST_CHANGED = 0.01  # of the matches, for a change of several fields
 MORE_CHANGED = 2.0  # times the changes that independent fields would have in common
 
@@ -60,12 +69,15 @@ class AgreementStates:
         How many pairs have the state, and the variance of this number.
     of_pattern : ndarray of int64, shape (patterns,)
         The state of each pattern.
+    of_rows : RowCandidates or None
+        With states instead of patterns.
     """
 
     states: npt.NDArray[np.uint8]
     counts: Float64Array
     variances: Float64Array
     of_pattern: Int64Array
+    of_rows: RowCandidates | None
 
     @classmethod
     def of(
@@ -81,7 +93,12 @@ class AgreementStates:
         first, of_pattern = distinct_rows(columns)
         counts = sums_by(of_pattern, patterns.counts, len(first))
         variances = sums_by(of_pattern, patterns.variances, len(first))
-        return cls(np.stack(columns, axis=1)[first], counts, variances, of_pattern)
+        of_rows = patterns.of_rows
+        if of_rows is not None:
+            of_rows = of_rows.with_patterns(of_pattern)
+        return cls(
+            np.stack(columns, axis=1)[first], counts, variances, of_pattern, of_rows
+        )
 
     @cached_property
     def equal(self) -> BoolArray:
@@ -185,6 +202,9 @@ def next_shared(
             states, shared, different, identifying, edges, expected
         ):
             return shared
+    for shared, different in candidates:
+        if match_others(states, shared, different):
+            return shared
     return None
 
 
@@ -265,6 +285,33 @@ def are_outnumbered_relatives(
     alike = states.all_equal(shared)
     number = states.number(alike & states.all_different(different))
     return number >= FEW_RELATIVES * comparable_pairs(states, alike, different)
+
+
+def match_others(
+    states: AgreementStates, shared: Sequence[int], different: Sequence[int]
+) -> bool:
+    """Return whether pairs that agree in some fields and differ in others are relatives, since
+    their records match other records.
+
+    The records of people who moved do not. Nothing is known if a record may match several: then
+    several pairs of a record agree in all of these fields.
+    """
+    candidates = states.of_rows
+    if candidates is None:
+        return False
+    agree = (states.states[:, [*shared, *different]] <= CLOSE).all(axis=1)
+    matches = agree[candidates.pattern]
+    number = int(matches.sum())
+    matched = np.unique(candidates.row[matches])
+    partners = np.unique(candidates.partner[matches])
+    if min(len(matched), len(partners)) < LEAST_SINGLE * number:
+        return False
+    differ = states.all_equal(shared) & states.all_different(different)
+    others = differ[candidates.pattern]
+    relatives = int(np.isin(candidates.row[others], matched).sum())
+    by_chance = MOST_RELATIVES * len(matched) / candidates.rows
+    least = max(MANY_MATCHED, by_chance) * others.sum()
+    return bool(relatives >= max(FEWEST_PAIRS, least))
 
 
 def are_beyond_chance(
