@@ -299,8 +299,9 @@ def match_others(
     candidates = states.of_rows
     if candidates is None:
         return False
-    agree = (states.states[:, [*shared, *different]] <= CLOSE).all(axis=1)
-    matches = agree[candidates.pattern]
+    all_fields = [*shared, *different]
+    agree = np.asarray(states.states[:, all_fields] <= CLOSE).all(axis=1)
+    matches = np.asarray(agree, bool)[candidates.pattern]
     number = int(matches.sum())
     matched = np.unique(candidates.row[matches])
     partners = np.unique(candidates.partner[matches])
