@@ -657,7 +657,7 @@ def json_object(
         raise ValueError(undecodable(error, "the line", encoding)) from None
     except json.JSONDecodeError as error:
         raise ValueError(
-            f"not valid JSON: {error.msg} (column {error.colno})"
+            f"not valid JSON: {error.msg.removesuffix(' at')} (column {error.colno})"
         ) from None
     except RecursionError:
         raise ValueError("JSON is nested too deep") from None

@@ -127,9 +127,7 @@ class GenomesSummary(Account):
             kind = f"the {sampling.bottom:,} smallest"
         else:
             kind = f"one in {sampling.scaled:,}"
-        empty = (
-            f"{self.empty:,} without a hash, which are in no pair" if self.empty else ""
-        )
+        empty = f"{self.empty:,} without a hash, in no pair" if self.empty else ""
         yield figure("read", self.read, self.parts)
         yield figure("letters", self.letters)
         yield figure(

@@ -237,7 +237,7 @@ def test_empty_sketches_are_counted(tmp_path):
     path = tmp_path / "short.fa"
     path.write_text(">x\nACGT\n")
     assert (
-        "1 without a hash, which are in no pair"
+        "1 without a hash, in no pair"
         in run("genomes", path, "-o", tmp_path / "out.csv").stderr
     )
 

@@ -198,7 +198,7 @@ BAD_LINES = {
     b'{"text": "\xff"}': "not UTF-8: byte 0xff at offset 10",
     b'{"text": "\xed\xa0\x80"}': "not UTF-8: byte 0xed at offset 10",
     b'{"text": "\\ud800"}': "lone surrogate \\ud800",
-    b'{"text": "raw \0 nul"}': "not valid JSON",
+    b'{"text": "raw \0 nul"}': "not valid JSON: Invalid control character (column",
     b"\xef\xbb\xbf{}": "not valid JSON",
     b'{"text": "a", "n": '
     + b"9" * 5000

@@ -214,7 +214,8 @@ def read_directory(
         )
     if start + nbytes > file_bytes:
         raise FormatError(
-            f"directory: it ends at byte {start + nbytes}, and the file at {file_bytes}"
+            f"directory: the file is cut off: it has {file_bytes} bytes of at least "
+            f"{start + nbytes}"
         )
     directory_bytes = bytes(read(start, nbytes))
     if checksum(directory_bytes) != expected_sum:
