@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.progress import Progress
-from lshfast._common.threads import for_each_piece
-from lshfast._common.types import Float64Array, Int64Array, UInt64Array
+from lshfast._common.types import Float64Array, Int64Array
 from lshfast._engine.account.findings import Findings, ReadRows
 from lshfast._engine.account.report import DedupResult
 from lshfast._engine.account.short_texts import advice_for
@@ -34,9 +33,9 @@ from lshfast._engine.pairs.similar import SimilarPairs
 from lshfast._engine.plan import Plan
 from lshfast._engine.preference import preference_of, preference_of_rows
 from lshfast._engine.sketching import (
-    LEAST_ROW_BYTES,
     RowStore,
     SketchedRows,
+    signatures_of,
     sketch_rows,
 )
 from lshfast.join.copies import with_copies
@@ -51,7 +50,6 @@ from lshfast.join.groups import (
 from lshfast.join.jaccard import Comparison, estimate, verify
 from lshfast.join.short_rows import pairs_of_short_crowd
 from lshfast.kernels.text import Texts
-from lshfast.shingling import PIECE_BYTES
 from lshfast.sketch.minhash import EMPTY
 
 if TYPE_CHECKING:
@@ -104,9 +102,8 @@ def run_part(
         clock,
         progress,
         indexed=request.indexed or request.against is not None,
-        grouped=request.similar is None
-        and request.exact_keys is None
-        and store is None,
+        grouped=request.similar is None,
+        screened=request.exact_keys is None and store is None,
         store=store,
     )
     keep = request.keep() if callable(request.keep) else request.keep
@@ -356,6 +353,7 @@ class _GroupSearch:
                 comparison_of(self._plan, join_short),
                 copies=sketches.copies,
                 preference=preference,
+                sketched=sketches.sketched,
                 progress=self._report,
             )
         return pairs
@@ -366,20 +364,7 @@ class _GroupSearch:
         None if too many pairs are similar.
         """
         plan = self._plan
-        hasher = plan.hasher
-        column = self.sketches.rows.column
-
-        def sketch(rows: Int64Array) -> UInt64Array:
-            signatures = np.empty((len(rows), hasher.num_perm), np.uint64)
-
-            def work(part: slice) -> None:
-                tokens = column.take(rows[part]).tokens(hasher.seed)
-                signatures[part] = hasher.sketch(tokens, threads=1)
-
-            nbytes = np.maximum(column.nbytes[rows], LEAST_ROW_BYTES)
-            for_each_piece(work, nbytes, PIECE_BYTES, plan.threads)
-            return signatures
-
+        sketch = partial(signatures_of, self.sketches.rows.column, plan=plan)
         with self._verifying():
             pairs_and_count = pairs_of_short_crowd(
                 collection_of(self.sketches, plan.threads),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -12,8 +12,9 @@ import numpy as np
 
 from lshfast._common.growing import GrowingArray
 from lshfast._common.progress import Progress
+from lshfast._common.rows import int64_range
 from lshfast._common.run_key import RunKey
-from lshfast._common.threads import ordered_map, pieces
+from lshfast._common.threads import for_each_piece, ordered_map, pieces
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast._engine.clock import Clock, naming_stage
 from lshfast._engine.columns import (
@@ -25,8 +26,23 @@ from lshfast._engine.columns import (
 )
 from lshfast._engine.plan import Plan
 from lshfast.join.banded import number_buckets
-from lshfast.join.copies import copy_marks, equal_rows, without_rows
-from lshfast.join.short_rows import LEAST_SHARE, SAMPLE_ROWS, are_crowd, are_short
+from lshfast.join.copies import (
+    compared_rows,
+    copy_marks,
+    equal_rows,
+    sketches_of,
+    without_rows,
+)
+from lshfast.join.set_ranks import Collection, rows_in_pairs
+from lshfast.join.short_rows import (
+    LEAST_SHARE,
+    SAMPLE_ROWS,
+    SHORT_TOKENS,
+    are_crowd,
+    are_short,
+    has_long_row,
+)
+from lshfast.join.thresholds import rule_of
 from lshfast.kernels import text
 from lshfast.shingling import PIECE_BYTES
 from lshfast.sketch.minhash import EMPTY
@@ -37,6 +53,9 @@ Result = TypeVar("Result")
 # The least bytes that a text counts in a piece: its signature takes memory too, 1 KB by
 # default.
 LEAST_ROW_BYTES = 512
+
+# Short rows are sketched at once if more than half of the first so many may be in a similar pair.
+SCREENED_ROWS = 1 << 16
 
 
 class Sketched(NamedTuple):
@@ -143,6 +162,9 @@ def column_of_batch(batch: text.Texts | Column, plan: Plan) -> Column:
 class SketchedRows:
     """The rows of a run, their signatures, bucket keys and copies, and which of them are empty.
 
+    If only some rows were sketched, because the others are in no similar pair, `sketched` has their
+    numbers, ascending, and `signatures` and `keys` have a row for each of them.
+
     For an exact join, and for a crowd of short rows, `signatures` and `keys` have no columns, and
     `tokens` holds the sets, hashed with the key of the run, until `take_tokens` is called.
     """
@@ -153,6 +175,7 @@ class SketchedRows:
     copies: Int64Array
     empty: BoolArray
     tokens: TokenSets | None = None
+    sketched: Int64Array | None = None
     # Rows that are excluded from comparisons; none at first.
     aside: BoolArray = field(default_factory=lambda: np.zeros(0, np.bool_))
 
@@ -161,7 +184,7 @@ class SketchedRows:
             self.aside = np.zeros(len(self), np.bool_)
 
     def __len__(self) -> int:
-        return len(self.signatures)
+        return len(self.copies)
 
     @property
     def compared_rows(self) -> Int64Array:
@@ -171,10 +194,9 @@ class SketchedRows:
 
     def meeting(self, threads: int) -> Int64Array:
         """Return the first copies that share a bucket with another one."""
-        members = np.flatnonzero(
-            self.copies == np.arange(len(self), dtype=np.int64)
-        ).astype(np.int64)
-        buckets, _ = number_buckets(self.keys, members, threads)
+        _, members = compared_rows(len(self.keys), self.copies, self.sketched)
+        sketches = sketches_of(members, self.sketched)
+        buckets, _ = number_buckets(self.keys, sketches, threads)
         return np.asarray(members[(buckets >= 0).any(axis=1)])
 
     def set_sizes(self, of: Int64Array, threads: int) -> Int64Array:
@@ -193,7 +215,7 @@ class SketchedRows:
         return np.asarray(sizes[self.copies])
 
     def set_aside(self, rows: Int64Array) -> None:
-        """Exclude rows from all later comparisons."""
+        """Exclude rows from all later comparisons. All rows must be sketched, or hashed."""
         self.keys[rows] = EMPTY
         self.copies = without_rows(self.copies, rows)
         self.aside[rows] = True
@@ -229,27 +251,32 @@ def sketch_rows(
     *,
     indexed: bool = False,
     grouped: bool = False,
+    screened: bool = False,
     store: RowStore | None = None,
 ) -> SketchedRows:
     """Hash, sketch and band each row, and find the copies; `store` may hold the signatures.
 
     Rows are only hashed, unless they are `indexed`, for an exact join and, if `grouped`, for a
-    crowd of short rows, which `find_duplicates` sketches if necessary.
+    crowd of short rows, which `find_duplicates` sketches if necessary. If `screened`, short rows
+    are hashed first, and only those that may be in a similar pair are sketched.
     """
     columns: list[Column] = []
-    hashed = None
     if plan.exact and not indexed:
         hashed = _hashed_rows(batches, plan, clock, progress, columns)
-    elif grouped and not indexed:
-        batches, is_crowd = _peeked(batches, plan, clock)
-        if is_crowd:
-            stops = not isinstance(batches, list)
-            hashed = _hashed_rows(batches, plan, clock, progress, columns, stops=stops)
-            if hashed is None:
-                batches = chain(columns, batches)
-                columns = []
-    if hashed is not None:
+        assert hashed is not None
         return hashed
+    if screened and not indexed and _compares_sets(plan):
+        batches, first = _peeked(batches, plan, clock)
+        if first is not None and len(first) and are_short(first.sizes):
+            is_crowd = grouped and _are_crowd(first, plan)
+            hashed = _hashed_rows(
+                batches, plan, clock, progress, columns, _Screen(plan, is_crowd)
+            )
+            if hashed is not None:
+                return hashed if is_crowd else _screened(hashed, plan, clock)
+            if not isinstance(batches, list):
+                batches = chain(columns, batches)
+            columns = []
 
     bands = plan.bands
 
@@ -266,9 +293,10 @@ def sketch_rows(
         for piece in sketched(
             noted(batches, plan, columns), plan, clock, finish, progress
         ):
-            store.extend(piece.signatures)
-            keys.extend(piece.keys)
-            marks.extend(piece.marks)
+            with clock.stage("sketch"):
+                store.extend(piece.signatures)
+                keys.extend(piece.keys)
+                marks.extend(piece.marks)
     with clock.stage("match", clock.stages["sketch"].nbytes):
         signatures = store.finished()
         bucket_keys = keys.finished()
@@ -279,35 +307,101 @@ def sketch_rows(
         return SketchedRows(rows, signatures, bucket_keys, copies, is_empty)
 
 
+def signatures_of(column: Column, rows: Int64Array, plan: Plan) -> UInt64Array:
+    """Return the signatures of some rows, which are hashed again: uint64 (m, k)."""
+    hasher = plan.hasher
+    signatures = np.empty((len(rows), hasher.num_perm), np.uint64)
+
+    def work(part: slice) -> None:
+        tokens = column.take(rows[part]).tokens(hasher.seed)
+        signatures[part] = hasher.sketch(tokens, threads=1)
+
+    nbytes = np.maximum(column.nbytes[rows], LEAST_ROW_BYTES)
+    for_each_piece(work, nbytes, PIECE_BYTES, plan.threads)
+    return signatures
+
+
+def _screened(hashed: SketchedRows, plan: Plan, clock: Clock) -> SketchedRows:
+    """Sketch and band the hashed rows that may be in a similar pair."""
+    column = hashed.rows.column
+    with clock.stage("match"):
+        tokens = hashed.take_tokens()
+        assert tokens is not None
+        collection = Collection(tokens, hashed.copies, hashed.compared_rows)
+        del tokens
+        paired = rows_in_pairs(
+            collection, rule_of(plan.measure, plan.threshold), plan.threads
+        )
+        del collection
+    with clock.stage("sketch"):
+        signatures = signatures_of(column, paired, plan)
+        keys = plan.bands.keys(signatures)
+    return replace(hashed, signatures=signatures, keys=keys, sketched=paired)
+
+
+def _compares_sets(plan: Plan) -> bool:
+    """Return whether rows are compared as sets by Jaccard similarity, in memory."""
+    return plan.verify == "exact" and plan.measure == "jaccard" and not plan.capped
+
+
 def _peeked(
     batches: Iterable[text.Texts | Column], plan: Plan, clock: Clock
-) -> tuple[Iterable[text.Texts | Column], bool]:
-    """Return the batches, and whether the first, if a list's only one, is a short crowd."""
+) -> tuple[Iterable[text.Texts | Column], Column | None]:
+    """Return the batches, and the first one if it is a list's only one, or not of a list."""
     if isinstance(batches, list):
-        return batches, len(batches) == 1 and _are_short_crowd(
-            column_of_batch(batches[0], plan), plan
-        )
+        if len(batches) != 1:
+            return batches, None
+        return batches, column_of_batch(batches[0], plan)
     source = iter(batches)
     start = time.perf_counter()
     with naming_stage("read"):
         first = next(source, None)
     clock.add("read", time.perf_counter() - start, 0)
     if first is None:
-        return [], False
-    return chain([first], source), _are_short_crowd(column_of_batch(first, plan), plan)
+        return [], None
+    return chain([first], source), column_of_batch(first, plan)
 
 
-def _are_short_crowd(column: Column, plan: Plan) -> bool:
-    """Return whether rows are short, and nearly all form one crowd by their bands."""
-    if plan.verify != "exact" or plan.measure != "jaccard" or plan.capped:
-        return False
+def _are_crowd(column: Column, plan: Plan) -> bool:
+    """Return whether nearly all of some short rows form one crowd by their bands."""
     n = len(column)
-    if n < LEAST_SHARE * SAMPLE_ROWS or not are_short(column.sizes):
+    if n < LEAST_SHARE * SAMPLE_ROWS:
         return False
     sample = column.take(np.linspace(0, n - 1, SAMPLE_ROWS).astype(np.int64)).tokens(
         plan.hasher.seed
     )
     return are_crowd(sample, n, plan.hasher, plan.bands, plan.threshold)
+
+
+class _Screen:
+    """Tells, while rows are hashed, whether they should be sketched at once instead.
+
+    They should if they are not short, or, unless they are a crowd, if most of the first
+    SCREENED_ROWS may be in a similar pair.
+    """
+
+    def __init__(self, plan: Plan, is_crowd: bool) -> None:
+        self._plan = plan
+        self._tries_rows = not is_crowd
+
+    def fails(
+        self, tokens: GrowingArray, counts: GrowingArray, marks: GrowingArray
+    ) -> bool:
+        """Return whether the rows so far fail; all of them are given each time."""
+        n = len(counts)
+        if len(tokens) > SHORT_TOKENS * n:
+            return True
+        if not self._tries_rows or n < SCREENED_ROWS:
+            return False
+        self._tries_rows = False
+        offsets = np.concatenate([[0], np.cumsum(counts.rows(), dtype=np.int64)])
+        copies = equal_rows(marks.rows())
+        is_compared = (copies == int64_range(n)) & (counts.rows() > 0)
+        rows = np.flatnonzero(is_compared)
+        collection = Collection(TokenSets(offsets, tokens.rows()), copies, rows)
+        rule = rule_of(self._plan.measure, self._plan.threshold)
+        paired = rows_in_pairs(collection, rule, self._plan.threads)
+        return 2 * len(paired) > len(rows)
 
 
 def _hashed_rows(
@@ -316,13 +410,12 @@ def _hashed_rows(
     clock: Clock,
     progress: Progress | None,
     columns: list[Column],
-    *,
-    stops: bool = False,
+    screen: _Screen | None = None,
 ) -> SketchedRows | None:
     """Hash each row with the key of the run, and find the copies.
 
-    The batches are appended to `columns`. If `stops` is true and the rows so far are not short,
-    None is returned, and no further batch is taken.
+    The batches are appended to `columns`. If the rows so far fail the screen, None is returned, and
+    no further batch is taken.
     """
     key = RunKey.draw()
     room = 0
@@ -340,17 +433,21 @@ def _hashed_rows(
         for part, marks_of_part in processed(
             noted(batches, plan, columns), plan, clock, process, progress
         ):
-            tokens.extend(part.tokens[part.offsets[0] : part.offsets[-1]])
-            counts.extend(part.counts)
-            marks.extend(marks_of_part)
-            if stops and not are_short(counts.rows()):
-                return None
+            with clock.stage("sketch"):
+                tokens.extend(part.tokens[part.offsets[0] : part.offsets[-1]])
+                counts.extend(part.counts)
+                marks.extend(marks_of_part)
+                if screen is not None and (
+                    has_long_row(part.counts) or screen.fails(tokens, counts, marks)
+                ):
+                    return None
     with clock.stage("match", clock.stages["sketch"].nbytes):
         rows = KeyedRows(joined_columns(columns, plan.shingles), key)
         sizes = counts.finished()
         copies = rows.confirmed(equal_rows(marks.finished()), plan.threads)
         none = np.empty((len(sizes), 0), np.uint64)
-        offsets = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+        offsets = np.zeros(len(sizes) + 1, np.int64)
+        np.cumsum(sizes, out=offsets[1:])
         return SketchedRows(
             rows, none, none, copies, sizes == 0, TokenSets(offsets, tokens.finished())
         )

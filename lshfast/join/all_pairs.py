@@ -6,10 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lshfast._common.rows import int64_range
 from lshfast._common.types import Int64Array, PairArray, UInt64Array
 from lshfast.join.banded import number_buckets
-from lshfast.join.copies import first_copies
+from lshfast.join.copies import compared_rows, sketches_of
 from lshfast.join.jaccard import Comparison, Rows, estimate, verify
 from lshfast.join.pair_arrays import as_pairs
 from lshfast.kernels import grouping as kernels
@@ -24,13 +23,15 @@ class AllPairs:
     Parameters
     ----------
     rows : TokenSets, or an object with the interface `Rows`
-    signatures : ndarray of uint64, shape (n, k)
-    keys : ndarray of uint64, shape (n, b)
+    signatures : ndarray of uint64, shape (m, k)
+    keys : ndarray of uint64, shape (m, b)
         Bucket keys of the signatures.
     comparison : Comparison
         `chains` is not used.
     copies : ndarray of int64, shape (n,), optional
         The first copy of each row. Only first copies are compared.
+    sketched : ndarray of int64, shape (m,), optional
+        The rows of the signatures, ascending; all n rows by default. The other rows are in no pair.
     """
 
     def __init__(
@@ -40,12 +41,14 @@ class AllPairs:
         keys: UInt64Array,
         comparison: Comparison,
         copies: Int64Array | None = None,
+        sketched: Int64Array | None = None,
     ) -> None:
         self._rows = rows
         self._signatures = signatures
         self._comparison = comparison
-        first = first_copies(len(keys), copies)
-        members = np.flatnonzero(first == int64_range(len(keys))).astype(np.int64)
+        self._sketched = sketched
+        _, first_rows = compared_rows(len(keys), copies, sketched)
+        members = sketches_of(first_rows, sketched)
         buckets, counts = number_buckets(keys, members, comparison.threads)
         meeting = np.flatnonzero((buckets >= 0).any(axis=1))
         self._candidates = kernels.RowPairs(
@@ -79,7 +82,10 @@ class AllPairs:
     def next_candidates(self, most: int | None = None) -> tuple[Int64Array, Int64Array]:
         """Return the next `most` candidates (i, j) with enough equal slots, sorted."""
         most = BATCH_PAIRS if most is None else most
-        return self._candidates.batch(most)
+        i, j = self._candidates.batch(most)
+        if self._sketched is None:
+            return i, j
+        return self._sketched[i], self._sketched[j]
 
     def verified(
         self,
@@ -89,7 +95,8 @@ class AllPairs:
     ) -> PairArray:
         """Return the similar pairs among candidates, with fields i, j and similarity."""
         if not self._comparison.exact:
-            return as_pairs(i, j, estimate(self._signatures, i, j))
+            left, right = (sketches_of(rows, self._sketched) for rows in (i, j))
+            return as_pairs(i, j, estimate(self._signatures, left, right))
         comparison = self._comparison
         return verify(
             self._rows,

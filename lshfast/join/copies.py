@@ -160,6 +160,26 @@ def first_copies(n: int, copies: Int64Array | None) -> Int64Array:
     return check_copies(n, copies)
 
 
+def compared_rows(
+    m: int, copies: Int64Array | None, sketched: Int64Array | None
+) -> tuple[Int64Array, Int64Array]:
+    """Return the first copy of each row, and the first copies that have one of m sketches.
+
+    `sketched` has the rows of the sketches; None if there is one for each row.
+    """
+    n = m if sketched is None or copies is None else len(copies)
+    first = first_copies(n, copies)
+    is_first = first == int64_range(n)
+    if sketched is None:
+        return first, np.flatnonzero(is_first).astype(np.int64)
+    return first, sketched[is_first[sketched]]
+
+
+def sketches_of(rows: Int64Array, sketched: Int64Array | None) -> Int64Array:
+    """Return the place of the sketch of each row; `sketched` as for `compared_rows`."""
+    return rows if sketched is None else np.searchsorted(sketched, rows)
+
+
 def copy_pairs(copies: Int64Array) -> PairArray:
     """Return (first copy, copy, 1) for each copy."""
     rows = np.flatnonzero(copies != int64_range(len(copies)))

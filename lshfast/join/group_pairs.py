@@ -12,7 +12,6 @@ from contextlib import contextmanager
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.rows import int64_range
 from lshfast._common.threads import ordered_map
 from lshfast._common.types import (
     BoolArray,
@@ -22,7 +21,7 @@ from lshfast._common.types import (
     UInt64Array,
 )
 from lshfast.join.banded import number_buckets
-from lshfast.join.copies import first_copies
+from lshfast.join.copies import compared_rows, sketches_of
 from lshfast.join.groups import by_preference
 from lshfast.join.jaccard import Comparison, Rows
 from lshfast.join.pair_arrays import as_pairs, sorted_pairs
@@ -57,6 +56,7 @@ def pairs_for_groups(
     *,
     copies: Int64Array | None = None,
     preference: npt.ArrayLike | None = None,
+    sketched: Int64Array | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[PairArray, int]:
     """Return similar pairs from which `star_groups` or `component_groups` form the same groups.
@@ -66,12 +66,14 @@ def pairs_for_groups(
     Parameters
     ----------
     rows : TokenSets, or an object with the interface `Rows`
-    signatures : ndarray of uint64, shape (n, k)
-    keys : ndarray of uint64, shape (n, b)
+    signatures : ndarray of uint64, shape (m, k)
+    keys : ndarray of uint64, shape (m, b)
         Bucket keys of the signatures.
     comparison : Comparison
     copies, preference
         As for `star_groups`.
+    sketched : ndarray of int64, shape (m,), optional
+        The rows of the signatures, ascending; all n rows by default. The other rows are in no pair.
     progress : callable, optional
         Called with (rows done, total), where the total is the number of rows that share a bucket
         with another row.
@@ -84,14 +86,13 @@ def pairs_for_groups(
     compared : int
         The number of pairs that were compared.
     """
-    n = len(keys)
     threads = comparison.threads
-    first = first_copies(n, copies)
-    first_rows = np.flatnonzero(first == int64_range(n))
+    first, first_rows = compared_rows(len(keys), copies, sketched)
     members = by_preference(first_rows, first, preference)
-    buckets, counts = number_buckets(keys, members, threads)
+    sketches = sketches_of(members, sketched)
+    buckets, counts = number_buckets(keys, sketches, threads)
     labels = kernels.join_buckets(buckets, counts)
-    places = _meeting(labels, members, signatures, comparison)
+    places = _meeting(labels, sketches, signatures, comparison)
     if len(places) == 0:
         return as_pairs(places, places, 0.0), 0
     walked = members[places]
@@ -101,7 +102,7 @@ def pairs_for_groups(
         buckets,
         counts,
         signatures,
-        walked,
+        sketches[places],
         comparison.least_slots(signatures.shape[1]),
         comparison.threshold,
         comparison.exact,
@@ -117,11 +118,14 @@ def pairs_for_groups(
 
 def _meeting(
     labels: Int64Array,
-    members: Int64Array,
+    sketches: Int64Array,
     signatures: UInt64Array,
     comparison: Comparison,
 ) -> Int64Array:
-    """Return the places of members that may be similar to others, component by component."""
+    """Return the places of rows that may be similar to others, component by component.
+
+    `sketches` has the place of the signature of each row.
+    """
     sizes = np.bincount(labels, minlength=1)
     may_match = sizes[labels] > 1
     large = np.flatnonzero(sizes > comparison.limits.screened)
@@ -134,7 +138,7 @@ def _meeting(
         for label in large.tolist():
             places = order[ends[label] - sizes[label] : ends[label]]
             may_match[places] = share_slots(
-                signatures, members[places], least, comparison.threads
+                signatures, sketches[places], least, comparison.threads
             )
         sizes = np.bincount(labels, weights=may_match, minlength=1)
         may_match &= sizes[labels] > 1

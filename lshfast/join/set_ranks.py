@@ -207,6 +207,16 @@ def ranked_for_join(
     return ranked
 
 
+def rows_in_pairs(collection: Collection, rule: Rule, threads: int) -> Int64Array:
+    """Return the rows that may have a similar one, ascending: a superset of those that have one.
+
+    The other rows have too many tokens that no other row has.
+    """
+    tokens = _noted([collection], threads)
+    parts = _pick(tokens, collection, rule, False, threads)
+    return np.concatenate([np.empty(0, np.int64), *(part.rows for part in parts)])
+
+
 def _noted(collections: Sequence[Collection], threads: int) -> ranks.TokenFilter:
     """Note the tokens of all rows; each thread fills a slice of the filter."""
     tokens = ranks.TokenFilter(

@@ -48,7 +48,12 @@ LEAST_SHARE = 8
 
 def are_short(sizes: Int64Array) -> bool:
     """Return whether rows of these sizes are short, and none is longer than a piece of work."""
-    return bool(sizes.sum() <= SHORT_TOKENS * len(sizes) and sizes.max() <= PIECE)
+    return bool(sizes.sum() <= SHORT_TOKENS * len(sizes)) and not has_long_row(sizes)
+
+
+def has_long_row(sizes: Int64Array) -> bool:
+    """Return whether a row of these sizes is longer than a piece of work."""
+    return bool(sizes.max(initial=0) > PIECE)
 
 
 def similar_rows(

@@ -82,7 +82,7 @@ class SetKind(ItemKind):
         batches: Iterable[Any] = [items.batch]
         if plan.ignore_common is not None:
             batches, plan = ignoring_common(batches, plan, clock, progress)
-        sketches = sketch_rows(batches, plan, clock, progress)
+        sketches = sketch_rows(batches, plan, clock, progress, screened=True)
         advice = advice_for(sketches.rows.column, plan)
         similar = SimilarPairs(sketches, plan, clock, progress)
         if copies == "first":

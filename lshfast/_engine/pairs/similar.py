@@ -71,6 +71,7 @@ class SimilarPairs:
                     sketches.keys,
                     comparison,
                     sketches.copies,
+                    sketches.sketched,
                 )
         self._copies = (
             copy_pairs(sketches.copies) if lists_copies(plan) else np.empty(0, PAIR)
