@@ -34,6 +34,7 @@ from lshfast._io.files import (
     long_row,
 )
 from lshfast._io.json_text import loads
+from lshfast._common.threads import pieces
 from lshfast._io.lines import Lines, has_places, opened, whole_lines
 from lshfast.kernels.json import (
     PADDING,
@@ -51,6 +52,7 @@ COPIED_BYTES = 1 << 20  # bytes of lines that are copied at a time, which caches
 JOINED_BYTES = (
     1 << 14
 )  # copying fewer bytes takes less time than a call of a compressor
+READ_BYTES = 1 << 23  # of spans and the gaps between them that are read at once
 TYPED_ROWS = 1000  # rows that determine the types of columns
 LF = 10
 CR = 13
@@ -223,11 +225,24 @@ def _replaced(texts: Texts, rows: Rows, new_texts: list[str]) -> Texts:
 def texts_at(file: File, starts: Rows, stops: Rows) -> Texts:
     """Read the texts of accepted lines, at ``starts[i]:stops[i]``, again, in any order."""
     order = np.argsort(starts, kind="stable")
-    buffer, moved = _read_spans(file, starts[order], stops[order])
-    (column,) = (name.encode() for name in file.layout.columns)
-    scanned = scan_spans(buffer, starts[order] - moved, stops[order] - moved, column)
-    texts = _accepted(file, scanned, buffer)
+    starts = starts[order]
+    stops = stops[order]
+    gaps = np.zeros(len(starts), np.int64)
+    gaps[1:] = np.clip(starts[1:] - stops[:-1], 0, GAP_BYTES)
+    parts = [
+        _texts_of_spans(file, starts[part], stops[part])
+        for part in pieces(stops - starts + gaps, READ_BYTES)
+    ]
+    texts = parts[0] if len(parts) == 1 else Texts.concatenate([Texts([]), *parts])
     return texts.take(inverse(order))
+
+
+def _texts_of_spans(file: File, starts: Rows, stops: Rows) -> Texts:
+    """Read the texts of accepted lines at ascending spans."""
+    buffer, moved = _read_spans(file, starts, stops)
+    (column,) = (name.encode() for name in file.layout.columns)
+    scanned = scan_spans(buffer, starts - moved, stops - moved, column)
+    return _accepted(file, scanned, buffer)
 
 
 def _accepted(file: File, scanned: ScannedLines, data: bytearray | UInt8Array) -> Texts:

@@ -58,6 +58,16 @@ class Collection:
         is_joined = (copies == int64_range(len(copies))) & (sizes > 0)
         return cls(sets, copies, np.flatnonzero(is_joined).astype(np.int64))
 
+    def part(self, part: slice) -> tuple[Int64Array, UInt64Array, Int64Array]:
+        """Return (offsets, tokens, rows) of some of the rows, at least one.
+
+        A kernel checks all offsets that it gets, so it gets those of the part only.
+        """
+        rows = self.rows[part]
+        first = int(rows[0])
+        offsets = self.sets.offsets[first : int(rows[-1]) + 2]
+        return offsets, self.sets.tokens, rows - first
+
 
 def tokens_of(rows: Rows, numbers: Int64Array, threads: int) -> TokenSets:
     """Return the tokens of some rows, which are computed in pieces."""
@@ -133,9 +143,7 @@ class RankedTokens:
         rows = collection.rows
 
         def work(part: slice) -> tuple[UInt32Array, UInt32Array, UInt32Array]:
-            return self._table.number(
-                sets.offsets, sets.tokens, rows[part], rule.of_kernels, probing
-            )
+            return self._table.number(*collection.part(part), rule.of_kernels, probing)
 
         columns = [GrowingArray(np.uint32) for _ in range(3)]
         for parts in ordered_map(work, pieces(sets.counts[rows], PIECE), threads):
@@ -251,7 +259,7 @@ def _pick(
 
     def pick(part: slice) -> _Picked:
         places, once, counts, hashes = tokens.pick(
-            sets.offsets, sets.tokens, rows[part], limits[part]
+            *collection.part(part), limits[part]
         )
         return _Picked(rows[part][places], once, counts, hashes)
 
@@ -279,10 +287,14 @@ def _rank(
 
 def longest_prefixes(rule: Rule, sizes: Int64Array, probing: bool) -> UInt32Array:
     """Return the longest prefix that sets of these sizes, at least 1, may need."""
-    different, which = np.unique(sizes, return_inverse=True)
-    return setjoin.longest_prefixes(
-        rule.of_kernels, different.astype(np.uint32), probing
-    )[which]
+    longest = int(sizes.max(initial=0))
+    if longest <= len(sizes):  # a table of all sizes is quicker than sorting
+        different = np.arange(1, longest + 1, dtype=np.uint32)
+        which = sizes - 1
+    else:
+        different, which = np.unique(sizes, return_inverse=True)
+        different = different.astype(np.uint32)
+    return setjoin.longest_prefixes(rule.of_kernels, different, probing)[which]
 
 
 def by_size(

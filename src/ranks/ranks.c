@@ -71,6 +71,10 @@ size_t ranks_pick(const struct ranks_filter *filter, const uint64_t *tokens, siz
     return made;
 }
 
+void ranks_prefetch(const struct ranks_filter *filter, const uint64_t *tokens, size_t n) {
+    for (size_t i = 0; i < n; i++) prefetch(filter->counters + byte_of(filter, hash_of(tokens[i], filter->key)));
+}
+
 void ranks_count_parts(const uint64_t *hashes, size_t n, unsigned bits, uint64_t *counts) {
     for (size_t i = 0; i < n; i++) counts[ranks_part(hashes[i], bits)]++;
 }

@@ -29,6 +29,9 @@ void ranks_note(const struct ranks_filter *filter, const uint64_t *tokens, size_
  * others; return their number. `hashes` has room for n. */
 size_t ranks_pick(const struct ranks_filter *filter, const uint64_t *tokens, size_t n, uint64_t *hashes);
 
+/* Prefetch the counters of n tokens that are picked soon. */
+void ranks_prefetch(const struct ranks_filter *filter, const uint64_t *tokens, size_t n);
+
 /* ---- Parts: the first `bits` bits of a hash, bits in 0..16, are its part. */
 
 static inline uint64_t ranks_part(uint64_t hash, unsigned bits) { return bits ? hash >> (64 - bits) : 0; }

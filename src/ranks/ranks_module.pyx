@@ -21,6 +21,7 @@ cdef extern from "ranks/ranks.h":
         uint64_t key
     void ranks_note(const ranks_filter*, const uint64_t*, size_t, uint64_t, uint64_t) nogil
     size_t ranks_pick(const ranks_filter*, const uint64_t*, size_t, uint64_t*) nogil
+    void ranks_prefetch(const ranks_filter*, const uint64_t*, size_t) nogil
     void ranks_count_parts(const uint64_t*, size_t, unsigned, uint64_t*) nogil
     void ranks_divide(const uint64_t*, size_t, uint32_t, unsigned, uint64_t*, uint64_t*, uint32_t*) nogil
     struct ranks_scratch:
@@ -39,6 +40,9 @@ cdef extern from "ranks/ranks.h":
 cdef enum:
     PART = 1 << 15  # hashes of a part, about: its table then fits into the L2 cache
     MOST_BITS = 12  # of the number of parts
+    ROWS_AHEAD = 8  # the counters of the first tokens of a row are prefetched so many rows before
+    TOKENS_AHEAD = 16
+    LEAST_STEP = 4  # tokens of a row that are picked at once, at least
 
 MOST_SETS = 2**31 - 1
 
@@ -116,7 +120,7 @@ cdef class TokenFilter:
         """
         offsets, tokens, rows, limits = aligned(offsets), aligned(tokens), aligned(rows), aligned(limits)
         cdef size_t n = _checked_rows(offsets, tokens, rows), i, at, end, some, start, total = 0, made = 0, kept = 0
-        cdef size_t done = 0, rare
+        cdef size_t done = 0, rare, picked
         cdef uint64_t last_pause = 0
         cdef const uint64_t* base = &tokens[0] if len(tokens) else NULL
         if <size_t>len(limits) != n:
@@ -133,17 +137,22 @@ cdef class TokenFilter:
         cdef uint64_t[::1] hashes = hashes_array
         with nogil:
             for i in range(n):
-                at, end, start = offsets[rows[i]], offsets[rows[i] + 1], made
-                rare = end - at
-                while at < end:
-                    some = min(end - at, <size_t>WORK)
-                    made += ranks_pick(&self.filter, base + at, some, &hashes[made])
+                if i + ROWS_AHEAD < n:
+                    at = offsets[rows[i + ROWS_AHEAD]]
+                    some = min(<size_t>offsets[rows[i + ROWS_AHEAD] + 1] - at, limits[i + ROWS_AHEAD])
+                    ranks_prefetch(&self.filter, base + at, min(some, <size_t>TOKENS_AHEAD))
+                at, end, start, rare = offsets[rows[i]], offsets[rows[i] + 1], made, 0
+                # Most rows are left out for their first tokens.
+                while at < end and rare < limits[i]:
+                    some = min(end - at, max(limits[i] - rare, <size_t>LEAST_STEP), <size_t>WORK)
+                    picked = ranks_pick(&self.filter, base + at, some, &hashes[made])
+                    rare += some - picked
+                    made += picked
                     at += some
                     done += some
                     if done >= WORK:
                         done = 0
                         pause(&last_pause)
-                rare -= made - start
                 if rare < limits[i]:
                     is_kept[i] = 1
                     once[kept], counts[kept] = <uint32_t>rare, <uint32_t>(made - start)
