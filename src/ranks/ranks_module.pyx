@@ -120,7 +120,7 @@ cdef class TokenFilter:
         """
         offsets, tokens, rows, limits = aligned(offsets), aligned(tokens), aligned(rows), aligned(limits)
         cdef size_t n = _checked_rows(offsets, tokens, rows), i, at, end, some, start, total = 0, made = 0, kept = 0
-        cdef size_t done = 0, rare, picked
+        cdef size_t done = 0, rare, picked, room, longest = 0
         cdef uint64_t last_pause = 0
         cdef const uint64_t* base = &tokens[0] if len(tokens) else NULL
         if <size_t>len(limits) != n:
@@ -130,8 +130,11 @@ cdef class TokenFilter:
             if some >= UINT32_MAX:
                 raise OverflowError(f"a row may have at most {UINT32_MAX - 1} tokens, not {some}")
             total += some
+            longest = max(longest, some)
         is_kept_array, once_array, counts_array = np.zeros(n, np.uint8), np.empty(n, np.uint32), np.empty(n, np.uint32)
-        hashes_array = np.empty(total + 1, np.uint64)
+        # Most rows are left out, so room for all tokens would mostly be cleared by the system in vain.
+        room = min(total, total // 16 + longest) + 1
+        hashes_array = np.empty(room, np.uint64)
         cdef uint8_t[::1] is_kept = is_kept_array
         cdef uint32_t[::1] once = once_array, counts = counts_array
         cdef uint64_t[::1] hashes = hashes_array
@@ -142,6 +145,11 @@ cdef class TokenFilter:
                     some = min(<size_t>offsets[rows[i + ROWS_AHEAD] + 1] - at, limits[i + ROWS_AHEAD])
                     ranks_prefetch(&self.filter, base + at, min(some, <size_t>TOKENS_AHEAD))
                 at, end, start, rare = offsets[rows[i]], offsets[rows[i] + 1], made, 0
+                if end - at >= room - made:
+                    with gil:
+                        room = min(total, 2 * room + longest) + 1
+                        hashes_array = np.concatenate([hashes_array[:made], np.empty(room - made, np.uint64)])
+                        hashes = hashes_array
                 # Most rows are left out for their first tokens.
                 while at < end and rare < limits[i]:
                     some = min(end - at, max(limits[i] - rare, <size_t>LEAST_STEP), <size_t>WORK)
