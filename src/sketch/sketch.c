@@ -64,11 +64,11 @@ static uint64_t least(const uint64_t *tokens, size_t n, uint64_t constant) {
 /* So many tokens a slot make the values in the slots so small that few others are below the largest of them. */
 #define SETTLED 8
 
-/* Take the minimum without a branch: whether a value wins cannot be foretold. */
-static inline void scatter(const uint64_t *values, const uint32_t *slots, size_t n, uint64_t *out) {
+/* Values get a tag in their upper bits. Take the minimum without a branch: whether a value wins cannot be foretold. */
+static inline void scatter(const uint64_t *values, const uint32_t *slots, size_t n, uint64_t tag, uint64_t *out) {
     for (size_t t = 0; t < n; t++) {
-        uint64_t held = out[slots[t]];
-        out[slots[t]] = values[t] < held ? values[t] : held;
+        uint64_t value = values[t] | tag, held = out[slots[t]];
+        out[slots[t]] = value < held ? value : held;
     }
 }
 
@@ -99,7 +99,58 @@ static void sketch_round(const struct sketch_kernels *kernels, const uint64_t *t
         }
         if (limit != EMPTY_SLOT) block = kernels->land_below(tokens + start, block, constant, k, limit, values, slots);
         else kernels->land(tokens + start, block, round, constant, k, values, slots);
-        scatter(values, slots, block, out);
+        scatter(values, slots, block, 0, out);
+    }
+}
+
+/* A set of at most SHORT tokens is hashed for several rounds or slots at once: registers are full, and calls are few. With AVX2
+ * this takes .4 of the time for 1 token, .57 for 5, .88 for 8; from 16 tokens on it saves nothing. */
+#define SHORT 12
+#define GATHERED 128
+
+/* Hash n tokens under `count` constants; n * count is at most GATHERED. */
+static void land_gathered(const struct sketch_kernels *kernels, const uint64_t *tokens, size_t n,
+                          const uint64_t *constants, size_t count, size_t k, uint64_t *values, uint32_t *slots) {
+    uint64_t mixed[GATHERED + 1];
+    mixed[0] = 0;
+    for (size_t c = 0, at = 0; c < count; c++) {
+        for (size_t t = 0; t < n; t++) mixed[at++] = tokens[t] ^ constants[c];
+    }
+    kernels->land(mixed, n * count, 0, 0, k, values, slots);
+}
+
+/* The next rounds of a short set, at most `most`; returns their number. A slot keeps the value of its first round, so it does
+ * no harm to go on when all are filled. */
+static size_t sketch_short_rounds(const struct sketch_kernels *kernels, const uint64_t *tokens, size_t n, size_t round,
+                                  size_t most, const uint64_t *constants, size_t k, uint64_t *out) {
+    uint64_t values[GATHERED];
+    uint32_t slots[GATHERED];
+    size_t count = GATHERED / n < most ? GATHERED / n : most;
+    land_gathered(kernels, tokens, n, constants, count, k, values, slots);
+    for (size_t r = 0; r < count; r++) {
+        scatter(values + r * n, slots + r * n, n, (uint64_t)(round + r) << SKETCH_VALUE_BITS, out);
+    }
+    return count;
+}
+
+/* Fill the slots from `first` on that no round has filled, for a short set. */
+static void fill_short(const struct sketch_kernels *kernels, const uint64_t *tokens, size_t n, const uint64_t *constants,
+                       size_t first, size_t k, uint64_t tag, uint64_t *out) {
+    uint64_t gathered[GATHERED], values[GATHERED];
+    uint32_t places[GATHERED], slots[GATHERED];
+    while (first < k) {
+        size_t count = 0;
+        for (; first < k && (count + 1) * n <= GATHERED; first++) {
+            places[count] = (uint32_t)first;
+            gathered[count] = constants[first];
+            count += out[first] == EMPTY_SLOT;
+        }
+        land_gathered(kernels, tokens, n, gathered, count, k, values, slots);
+        for (size_t c = 0; c < count; c++) {
+            uint64_t lowest = values[c * n];
+            for (size_t t = c * n + 1; t < (c + 1) * n; t++) lowest = values[t] < lowest ? values[t] : lowest;
+            out[places[c]] = tag | lowest;
+        }
     }
 }
 
@@ -108,13 +159,20 @@ void sketch_fast_signature(const struct sketch_kernels *kernels, const uint64_t 
     memset(out, 0xFF, k * sizeof *out);
     if (n == 0) return;
     size_t count = sketch_fast_rounds(k), filled = 0; /* slots before `filled` are filled, and stay so */
-    for (size_t r = 0; r < count; r++) {
-        sketch_round(kernels, tokens, n, r, rounds[r], k, out);
+    int is_short = n <= SHORT;
+    for (size_t r = 0; r < count;) {
+        if (is_short) r += sketch_short_rounds(kernels, tokens, n, r, count - r, rounds + r, k, out);
+        else sketch_round(kernels, tokens, n, r, rounds[r], k, out), r++;
         while (filled < k && out[filled] != EMPTY_SLOT) filled++;
         if (filled == k) return;
     }
+    uint64_t tag = (uint64_t)count << SKETCH_VALUE_BITS;
+    if (is_short) {
+        fill_short(kernels, tokens, n, slots, filled, k, tag, out);
+        return;
+    }
     for (size_t i = filled; i < k; i++) {
-        if (out[i] == EMPTY_SLOT) out[i] = (uint64_t)count << SKETCH_VALUE_BITS | kernels->least(tokens, n, slots[i]);
+        if (out[i] == EMPTY_SLOT) out[i] = tag | kernels->least(tokens, n, slots[i]);
     }
 }
 
