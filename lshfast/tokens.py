@@ -365,12 +365,20 @@ def hash_rows(
     """Hash rows of elements with a seed or a key; errors count rows from `first_row`."""
     if not isinstance(rows, (list, tuple)):
         checked_column(rows, "rows")
-    row_lists = [_row(row, number) for number, row in enumerate(rows, first_row)]
+    rows = rows if isinstance(rows, (list, tuple)) else list(rows)
+    are_builtin = set(map(type, rows)) <= {list, tuple, set, frozenset}
+    row_lists: Sequence[Any] = rows
+    if not are_builtin:
+        row_lists = [_row(row, number) for number, row in enumerate(rows, first_row)]
     offsets = np.zeros(len(row_lists) + 1, np.int64)
-    np.cumsum([len(row) for row in row_lists], out=offsets[1:])
-    arrays = [words_of_array(row) for row in row_lists if isinstance(row, np.ndarray)]
-    if row_lists and len(arrays) == len(row_lists):
-        return TokenSets(offsets, text.tokens_of_integers(np.concatenate(arrays), key))
+    np.cumsum(list(map(len, row_lists)), out=offsets[1:])
+    if not are_builtin:
+        arrays = [
+            words_of_array(row) for row in row_lists if isinstance(row, np.ndarray)
+        ]
+        if len(arrays) == len(row_lists):
+            words = np.concatenate(arrays)
+            return TokenSets(offsets, text.tokens_of_integers(words, key))
     elements = list(chain.from_iterable(row_lists))
     return TokenSets(offsets, _tokens_of(elements, offsets, key, first_row))
 
@@ -450,6 +458,11 @@ def _row(
         ) from None
 
 
+def _are_words(numbers: Sequence[int]) -> bool:
+    """Return whether all of at least one integer are in -2**63..2**64 - 1."""
+    return INT64_RANGE[0] <= min(numbers) and max(numbers) < 2**64
+
+
 def _tokens_of(
     elements: list[Any], offsets: Int64Array, key: int | text.HashKey, first_row: int
 ) -> UInt64Array:
@@ -458,7 +471,15 @@ def _tokens_of(
     def row_of(place: int) -> int:
         return first_row + int(np.searchsorted(offsets, place, side="right")) - 1
 
-    kinds = {type(element) for element in elements}
+    kinds = set(map(type, elements))
+    if kinds == {int} and _are_words(elements):
+        return text.tokens_of_integers(words_of_integers(elements), key)
+    if kinds <= {str, bytes}:
+        try:
+            return text.tokens_of_texts(text.Texts(elements), key)
+        except text.TextError as error:
+            reason = error.reason
+            raise ValueError(f"rows[{row_of(error.row)}]: {reason}") from None
     strings = np.fromiter(
         (isinstance(e, (str, bytes)) for e in elements), bool, len(elements)
     )
@@ -483,7 +504,7 @@ def _tokens_of(
         int(element) for element in elements if not isinstance(element, (str, bytes))
     ]
     for place, number in enumerate(numbers):
-        if not INT64_RANGE[0] <= number < 2**64:
+        if not _are_words([number]):
             row = row_of(int(np.flatnonzero(~strings)[place]))
             raise ValueError(
                 f"rows[{row}] holds {number}; integers must be in -2**63..2**64 - 1"

@@ -34,7 +34,10 @@ def words_of_array(integers: npt.NDArray[Any]) -> UInt64Array:
 
 def words_of_integers(integers: Sequence[int]) -> UInt64Array:
     """Return the words of integers in -2**63..2**64 - 1."""
-    words = np.array([integer % 2**64 for integer in integers], np.uint64)
+    try:
+        return words_of_array(np.array(integers, np.int64))
+    except OverflowError:  # some are 2**63 or more
+        words = np.array([integer % 2**64 for integer in integers], np.uint64)
     is_negative = np.array([integer < 0 for integer in integers], np.bool_)
     words[is_negative] = mix64(words[is_negative])
     return words

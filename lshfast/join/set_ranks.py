@@ -258,9 +258,7 @@ def _pick(
     limits = longest_prefixes(rule, sizes, probing).astype(np.uint64)
 
     def pick(part: slice) -> _Picked:
-        places, once, counts, hashes = tokens.pick(
-            *collection.part(part), limits[part]
-        )
+        places, once, counts, hashes = tokens.pick(*collection.part(part), limits[part])
         return _Picked(rows[part][places], once, counts, hashes)
 
     return list(ordered_map(pick, pieces(sizes, PIECE), threads))
