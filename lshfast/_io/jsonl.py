@@ -20,6 +20,7 @@ import numpy as np
 from lshfast._common.column_paths import EACH, joined_text, value_at
 from lshfast._common.nearest import no_column
 from lshfast._common.rows import int64_range, inverse
+from lshfast._common.threads import pieces
 from lshfast._common.types import UInt8Array
 from lshfast._io.cells import OTHER, CellType
 from lshfast._io.encodings import undecodable
@@ -34,7 +35,6 @@ from lshfast._io.files import (
     long_row,
 )
 from lshfast._io.json_text import loads
-from lshfast._common.threads import pieces
 from lshfast._io.lines import Lines, has_places, opened, whole_lines
 from lshfast.kernels.json import (
     PADDING,

@@ -193,3 +193,27 @@ def test_dedup_gives_the_same_rows_where_texts_are_read_again(
             )
         )
     assert results[0] == results[1]
+
+
+def test_spans_are_read_again_in_bounded_pieces(tmp_path, monkeypatch):
+    """No piece of a file is larger than a bound and a line, however many lines are read again."""
+    path = tmp_path / "texts.jsonl"
+    texts = [f"text {number} " + "x" * (number % 90) for number in range(400)]
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    sizes = []
+    read = jsonl._read_spans
+
+    def noted(*arguments):
+        buffer, moved = read(*arguments)
+        sizes.append(len(buffer) - jsonl.PADDING)
+        return buffer, moved
+
+    monkeypatch.setattr(jsonl, "_read_spans", noted)
+    monkeypatch.setattr(jsonl, "READ_BYTES", 1000)
+    _, stored = both(path)
+    rows = np.random.default_rng(1).permutation(400)
+    again = stored.take(rows)
+    assert texts_of(again) == [texts[row] for row in rows]
+    assert len(sizes) > 10
+    assert max(sizes) <= 1000
+    assert len(stored.take(np.empty(0, np.int64))) == 0

@@ -13,9 +13,32 @@ from tests.conftest import csr
 from tests.reference import minhash
 from tests.reference.hashing import EMPTY, MASK64, Domain, P, draw, mix64, multiplier
 
-# Around the lanes of each level (4, 8), the registers (16), the block of tokens (256), and the cap
-# of 254 rounds.
-COUNTS = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 127, 128, 129, 255, 256, 257, 600]
+# Around the lanes of each level (4, 8), the tokens of a set that is hashed for several rounds at
+# once (12), the registers (16), the block of tokens (256), and the cap of 254 rounds.
+COUNTS = [
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    7,
+    8,
+    9,
+    11,
+    12,
+    13,
+    15,
+    16,
+    17,
+    127,
+    128,
+    129,
+    255,
+    256,
+    257,
+    600,
+]
 SLOTS = [1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 100, 128, 129, 256, 1000]
 
 CONSTANTS = {"classic": sketch.classic_constants, "fast": sketch.fast_constants}

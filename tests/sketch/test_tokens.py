@@ -204,6 +204,35 @@ def test_from_sets_equals_the_reference(rows, seed):
     ]
 
 
+@given(
+    st.sampled_from(
+        [st.integers(-(2**63), 2**63 - 1), st.integers(-5, MAX), st.text(max_size=3)]
+    ).flatmap(
+        lambda one_type: st.lists(st.frozensets(one_type, max_size=4), max_size=5)
+    ),
+    st.sampled_from([list, tuple, set, frozenset]),
+)
+def test_rows_of_one_type_equal_the_reference(rows, kind):
+    """Sets of integers or of strings alone are hashed as arrays."""
+    rows = [kind(row) for row in rows]
+    assert rows_of(TokenSets.from_sets(rows)) == [
+        [reference_token(e, 1) for e in row] for row in rows
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ([2**64], "rows[1] holds 18446744073709551616; integers must be in"),
+        ([-(2**63) - 1, MAX], "rows[1] holds -9223372036854775809; integers must"),
+        (["b\udc80"], "rows[1]: lone surrogate U+DC80 at character 0"),
+    ],
+)
+def test_errors_of_rows_of_one_type(row, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        TokenSets.from_sets([[type(row[0])(7)], row])
+
+
 @pytest.mark.parametrize("dtype", ["i1", "u1", "<i2", ">i4", "u4", "i8", "u8"])
 def test_numpy_rows_equal_lists(dtype):
     low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
