@@ -225,7 +225,7 @@ def test_rows_of_one_type_equal_the_reference(rows, kind):
     [
         ([2**64], "rows[1] holds 18446744073709551616; integers must be in"),
         ([-(2**63) - 1, MAX], "rows[1] holds -9223372036854775809; integers must"),
-        (["b\udc80"], "rows[1]: lone surrogate U+DC80 at character 0"),
+        (["b\udc80"], "rows[1]: lone surrogate U+DC80 at character 1"),
     ],
 )
 def test_errors_of_rows_of_one_type(row, message):
