@@ -57,7 +57,7 @@ class Summary(Account):
     copies : int
         Rows with exactly the same tokens as an earlier row.
     candidates : int
-        Pairs that were compared. Where many rows share buckets, bounds on hashes under the key of
+        Pairs that were compared. Where rows are short or many share buckets, hashes under the key of
         the run decide which pairs need no comparison, so this figure can differ a little from run
         to run. With `memory`, the pairs of rows that are ruled out before the second reading are
         not counted.
