@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 QUERY_ROWS = 1 << 9
 CROWD_MATCHES = 1 << 8
 
+# Candidates that are compared at once, about. The texts of their new rows are hashed once for all
+# of them, and not for each earlier row of a crowd.
+BATCH_CANDIDATES = 1 << 18
+
 # The similar earlier rows with which a new row is compared: 4,000 near-copies of 4,000 earlier rows
 # take 3.5 s of CPU time instead of 16 s.
 MOST_SIMILAR_ROWS = 1 << 8
@@ -164,6 +168,23 @@ def _queried(
         yield _candidates_of(matches, slice(first, len(piece)), start)
 
 
+def _batches(
+    candidates: Iterable[_EarlierCandidates],
+) -> Iterator[_EarlierCandidates]:
+    """Join candidates into batches of at least BATCH_CANDIDATES, except for the last."""
+    batch: list[_EarlierCandidates] = []
+    count = 0
+    for part in candidates:
+        batch.append(part)
+        count += len(part.rows)
+        if count >= BATCH_CANDIDATES:
+            yield _EarlierCandidates(*map(np.concatenate, zip(*batch, strict=True)))
+            batch = []
+            count = 0
+    if batch:
+        yield _EarlierCandidates(*map(np.concatenate, zip(*batch, strict=True)))
+
+
 def _candidates_of(
     matches: Matches[Any], queries: slice, first_row: int
 ) -> tuple[_EarlierCandidates, Sequence[Any]]:
@@ -218,10 +239,13 @@ class _NewRowBuckets:
         """
         candidate_places = [np.empty(0, np.int64)]
         numbers = np.arange(first_row, first_row + len(column), dtype=np.int64)
-        for matches, keys in _queried(self._index, signatures, self._plan):
-            candidates = matches._replace(
+        found = (
+            matches._replace(
                 rows=np.asarray(keys, np.int64), places=places[matches.places]
             )
+            for matches, keys in _queried(self._index, signatures, self._plan)
+        )
+        for candidates in _batches(found):
             self._index.remove(best.compare(column, numbers, candidates))
             candidate_places.append(np.unique(candidates.places))
         return np.unique(np.concatenate(candidate_places))

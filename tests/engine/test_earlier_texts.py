@@ -10,6 +10,7 @@ import pytest
 
 import lshfast
 from lshfast import DataError, LSHIndex, dedup, dedup_files
+from lshfast._engine import earlier_texts
 from tests.cli.commands import failing, run, write_jsonl
 from tests.engine.test_against import ALL, SIZE, THRESHOLD, days, exact, new_index
 
@@ -446,6 +447,27 @@ def test_of_many_similar_earlier_texts_the_first_256_are_compared(indexed):
     assert result.earlier == [0] * 300 + [255, 0]
     assert result.similarity[300] == 1.0
     assert result.similarity[301] == exact(new[301], earlier[0])
+
+
+def test_texts_of_a_crowd_are_hashed_once_for_many_earlier_rows(monkeypatch):
+    """Each of 300 new rows is a candidate of each of 300 earlier ones, and none is similar."""
+    hashed_rows = []
+
+    def counted(sides, *arguments, **options):
+        hashed_rows.append(len(sides.new_rows))
+        return lshfast.verify(sides, *arguments, **options)
+
+    def changed(name):
+        return [
+            " ".join([*WORDS[:80], *(f"{name}{row}x{word}" for word in range(12))])
+            for row in range(300)
+        ]
+
+    monkeypatch.setattr(earlier_texts, "verify", counted)
+    options = {"threshold": 0.8, "size": 1, "threads": 1, "exact": False}
+    result = dedup(changed("new"), against=changed("earlier"), **options)
+    assert result.summary.removed == 0
+    assert 200 < sum(hashed_rows) <= 300 * 2
 
 
 def test_unread_entries_of_a_crowd_are_found_behind_those_that_were_read():
