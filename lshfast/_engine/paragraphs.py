@@ -88,31 +88,29 @@ def split_lines(text: str) -> list[str]:
 def split_sentences(text: str) -> list[str]:
     r"""Split a text at the sentence boundaries of Unicode; the sentences, joined, are the text.
 
-        The boundaries are those of UAX #29 with the data of Unicode 15.1.0, in every interpreter. A
+    The boundaries are those of UAX #29 with the data of Unicode 15.1.0, in every interpreter. A
     line break ends a sentence, and white space behind a sentence belongs to it. A full stop does
     not end a sentence if the next letter is lower case; the full stop of an abbreviation before a
     capital letter does.
 
     Parameters
-        ----------
-        text : str
+    ----------
+    text : str
 
-        Returns
-        -------
-        list of str
-            At least one.
+    Returns
+    -------
+    list of str
+        At least one.
 
-        Raises
-        ------
-        UnicodeEncodeError
-            If the text has a lone surrogate.
+    Raises
+    ------
+    UnicodeEncodeError
+        If the text has a lone surrogate.
 
-        Examples
-        --------
-        >>> split_sentences('He said "No." Then he left at 3.30 p.m. or so.
-    Why? (Ask.)')
-        ['He said "No." ', 'Then he left at 3.30 p.m. or so.
-    ', 'Why? ', '(Ask.)']
+    Examples
+    --------
+    >>> split_sentences('He said "No." Then he left at 3.30 p.m. or so.\nWhy? (Ask.)')
+    ['He said "No." ', 'Then he left at 3.30 p.m. or so.\n', 'Why? ', '(Ask.)']
     """
     return sentences(text)
 

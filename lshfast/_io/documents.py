@@ -38,7 +38,16 @@ PAGE_END = "\n\n"
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
-_BREAKS = {f"{_WORD}tab": "\t", f"{_WORD}br": "\n", f"{_WORD}cr": "\n"}
+_BREAKS = {
+    f"{_WORD}tab": "\t",
+    f"{_WORD}br": "\n",
+    f"{_WORD}cr": "\n",
+    f"{_WORD}noBreakHyphen": "-",
+}
+
+# The same text again, for other programs; text that was moved, at its old place; and formats of
+# paragraphs, which have positions of tabs.
+_SKIPPED = {_FALLBACK, f"{_WORD}moveFrom", f"{_WORD}pPr"}
 
 
 class _TooManyOperationsError(BaseException):
@@ -128,7 +137,7 @@ def _is_xml(name: str) -> bool:
 
 
 def _texts_of_body(body: Any) -> Iterator[str]:
-    """Yield the text of all paragraphs, in tables and boxes too, without deleted text."""
+    """Yield the text of all paragraphs, in tables and boxes too, without deleted and moved text."""
     skipped = None
     for event, element in optional("lxml.etree", EXTRA).iterwalk(
         body, ("start", "end")
@@ -140,10 +149,12 @@ def _texts_of_body(body: Any) -> Iterator[str]:
                 yield PARAGRAPH_END
         elif skipped is not None:
             continue
-        elif element.tag == _FALLBACK:  # the same text again, for other programs
+        elif element.tag in _SKIPPED:
             skipped = element
         elif element.tag == f"{_WORD}t":
             yield element.text or ""
+            for comment in element:  # or an instruction
+                yield comment.tail or ""
         else:
             yield _BREAKS.get(element.tag, "")
 

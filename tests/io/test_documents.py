@@ -125,6 +125,32 @@ def test_text_of_word(tmp_path):
     assert [line for line in text.split("\n") if line] == ["a\tb", "c", "inner", "box"]
 
 
+@pytest.mark.parametrize(
+    ("inner", "text"),
+    [
+        (
+            '<w:pPr><w:tabs><w:tab w:pos="720"/></w:tabs></w:pPr><w:r><w:t>a</w:t></w:r>',
+            "a",
+        ),
+        ("<w:r><w:t>one <!-- no text -->two<?x y?> three</w:t></w:r>", "one two three"),
+        (
+            "<w:moveFrom><w:r><w:t>a</w:t></w:r></w:moveFrom>"
+            "<w:moveTo><w:r><w:t>a</w:t></w:r></w:moveTo>",
+            "a",
+        ),
+        ("<w:r><w:t>co</w:t><w:noBreakHyphen/><w:t>op</w:t></w:r>", "co-op"),
+    ],
+)
+def test_text_of_a_paragraph_of_word(tmp_path, inner, text):
+    document = docx.Document()
+    name = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    paragraph = docx.oxml.parse_xml(f'<w:p xmlns:w="{name}">{inner}</w:p>')
+    document.element.body.insert(0, paragraph)
+    path = tmp_path / "a.docx"
+    document.save(path)
+    assert text_of_document(path.read_bytes(), ".docx") == text
+
+
 def test_a_document_without_text_is_an_empty_row(tmp_path):
     pdf_file(tmp_path / "scan.pdf", "", contents=b"0 0 m")
     word_file(tmp_path / "empty.docx")
