@@ -16,7 +16,7 @@
 #define JSON_PADDING 64
 #define JSON_DEPTH 128
 #define JSON_NUMBER 640 /* Python may refuse integers of more digits */
-#define JSON_KEYS 3
+#define JSON_KEYS 4
 
 struct json_kernels {
     /* Of 64 bytes: bit i of the result says that text[i] is below 0x20, a quote or a backslash, and that of *high that it

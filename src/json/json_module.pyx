@@ -155,7 +155,7 @@ cdef json_names _names_of(bytes text, tuple keys) except *:
 
 
 def scan(const uint8_t[::1] data not None, Py_ssize_t start, Py_ssize_t end, bytes text not None, tuple keys=()):
-    """Scan the lines of data[start:end] for the string `text` and for up to three other members of each object.
+    """Scan the lines of data[start:end] for the string `text` and for up to JSON_KEYS other members of each object.
 
     Parameters
     ----------

@@ -316,8 +316,8 @@ def test_arguments_are_checked():
         ValueError, match=r"start and end must be in 0\.\.-64, not 0 and 0"
     ):
         kernels.scan(b"", 0, 0, b"text")
-    with pytest.raises(ValueError, match="there must be at most 3 keys, not 4"):
-        kernels.scan(data, 0, 13, b"text", (b"a", b"b", b"c", b"d"))
+    with pytest.raises(ValueError, match="there must be at most 4 keys, not 5"):
+        kernels.scan(data, 0, 13, b"text", (b"a", b"b", b"c", b"d", b"e"))
     with pytest.raises(TypeError):
         kernels.scan(data, 0, 13, "text")
     with pytest.raises(TypeError):
