@@ -157,6 +157,17 @@ def test_columns_of_texts(inside, name, given):
     )
 
 
+def test_an_empty_last_row_is_left_out_as_the_error_says(inside):
+    inside.joinpath("people.csv").write_text("nr;name;town\n1;Ann;Rome\n2;Bob;Oslo\n;;\n")
+    arguments = ["records", "dedup", "people.csv", "--id-column", "nr", "-o", "x.csv"]
+    said = failing(1, *arguments)
+    assert said.endswith(
+        "people.csv:4: id column 'nr' is missing, null or empty; --on-error skip leaves it out"
+    )
+    result = run(*arguments, "--on-error", "skip")
+    assert result.exit_code == 0, result.output
+
+
 def test_other_columns(inside):
     said = failing(1, *command("dedup", "crawl.jsonl", "--id-column", "ids"))
     assert said.endswith(
