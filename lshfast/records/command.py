@@ -89,7 +89,8 @@ HOW_RECORDS_ARE_COMPARED = (
     Option(
         "field",
         None,
-        "Compare this column; OTHER is its name in B. KIND: name, text, code, number, date, "
+        "Compare this column, and only those given; OTHER is its name in B. KIND: name, text, "
+        "code, number, date, "
         "category, phone or "
         "address. Then :order=dmy, mdy or ymd of dates, :region=US of phones, :latin=yes for "
         "letters of other scripts; "

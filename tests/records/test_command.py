@@ -414,6 +414,7 @@ def test_the_help_says_what_all_pairs_cost():
     for command in ("match", "dedup"):
         said = " ".join(run("records", command, "--help-all").output.split())
         assert "all: compare all pairs" in said
+        assert "Compare this column, and only those given" in said
         assert "a million pairs (1,000 x 1,000) take about 5 s" in said
 
 
