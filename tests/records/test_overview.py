@@ -201,3 +201,58 @@ def test_the_table_of_one_table_fits_one_screen(files):
     ).stderr
     assert len(said.splitlines()) <= 28
     assert "people.csv" in said.splitlines()[0]
+
+
+def german(names, *extra):
+    """Return a table with these names for four columns, and further columns."""
+    rows = [
+        [row["name"], row["street"], row["born"], row["id"], *extra] for row in people()
+    ]
+    columns = [*names, *extra]
+    return {name: [row[place] for row in rows] for place, name in enumerate(columns)}
+
+
+@pytest.mark.parametrize(
+    ("names", "extra", "options", "note"),
+    [
+        (
+            ("Kunde", "street", "born", "Nr"),
+            (),
+            {},
+            "compared: street, born; not compared: id, name of a, Kunde, Nr of b "
+            "(columns with other names in the other table: --field A=B)",
+        ),
+        (
+            ("name", "street", "born", "id"),
+            ("note",),
+            {},
+            "compared: id, name, street, born; not compared: note of b "
+            "(the other table has no column of this name)",
+        ),
+        (
+            ("Kunde", "street", "born", "Nr"),
+            ("note", "\u202e", *map("extra {}".format, range(7))),
+            {"ignore": ["note", "id"], "held_out": "name=Kunde"},
+            "compared: street, born; not compared: Nr, \\u202e, extra 0, extra 1, extra 2, "
+            "extra 3, and 3 more of b (the other table has no column of this name)",
+        ),
+        (("name", "street", "born", "id"), (), {}, None),
+        (
+            ("Kunde", "street", "born", "Nr"),
+            (),
+            {"fields": ["name=Kunde", "street"]},
+            None,
+        ),
+    ],
+)
+def test_columns_that_only_one_table_has_are_named(names, extra, options, note):
+    linked = match_records(people(), german(names, *extra), **options)
+    text = linked.overview().replace(r"\\", "\\")
+    assert (note or "") in text
+    assert ("compared: " in text) == (note is not None)
+    assert (note or "") in linked.describe()
+    assert any(linked.unpaired) == (note is not None)
+
+
+def test_one_table_has_no_unpaired_columns():
+    assert dedup_records(people(), id_column="id").unpaired == ([], [])

@@ -19,7 +19,8 @@ from lshfast.records.tables.record_table import names_of
 from lshfast.records.weights.fellegi_sunter import LinkWeights
 
 SHOWN_MARKERS = 6  # of a field
-NAME_CHARACTERS = 20  # of a table
+SHOWN_NAMES = 6  # of columns
+NAME_CHARACTERS = 20  # of a table or column in a note
 FIELD_CHARACTERS = 60
 FEW_RULES = 3  # whose common pairs fit 80 columns
 
@@ -56,7 +57,7 @@ def columns_shown(field: Field) -> str:
 
 def notes_of(run: Linked) -> list[str]:
     """Return what values of columns decided, and the columns that are not compared, and why."""
-    notes = []
+    notes = _unpaired_notes(run)
     names = _short_names(run)
     for coded in run.fields:
         for side, note in enumerate(coded.notes):
@@ -65,6 +66,31 @@ def notes_of(run: Linked) -> list[str]:
                 notes.append(visible(f"{coded.field.column_of(side)}{table}: {note}"))
     notes += [_missing_values(coded) for coded in run.fields if coded.markers]
     return [*notes, *map(str, run.dependent), *map(str, run.left_out)]
+
+
+def _unpaired_notes(run: Linked) -> list[str]:
+    """Return a note on the columns that only one of two tables has, if there are any."""
+    if not any(run.unpaired):
+        return []
+    sides = zip(run.unpaired, _short_names(run), strict=True)
+    unpaired = ", ".join(
+        f"{_listed(names)} of {table}" for names, table in sides if names
+    )
+    reason = "the other table has no column of this name"
+    if all(run.unpaired):
+        reason = "columns with other names in the other table: --field A=B"
+    columns = run.tables[0].columns
+    compared = [name for name in run.names if name in columns]
+    return [f"compared: {_listed(compared)}; not compared: {unpaired} ({reason})"]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return the first of some names of columns, and how many more there are."""
+    shown = [short(visible(name), NAME_CHARACTERS) for name in names[:SHOWN_NAMES]]
+    hidden = len(names) - SHOWN_NAMES
+    if hidden > 0:
+        shown.append(f"and {hidden:,} more")
+    return ", ".join(shown)
 
 
 def _missing_values(coded: CodedField) -> str:

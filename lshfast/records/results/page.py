@@ -39,6 +39,7 @@ from lshfast.records.values.missing import checked_missing
 
 SCORES = "Links, and pairs below the threshold, by score"
 CONTRIBUTIONS = "The mean score of each field in the links"
+NOTE_CHARACTERS = 700
 COLUMNS_ABOVE = 30  # of the histogram, above the threshold
 
 
@@ -76,7 +77,7 @@ def page_of(view: RunView, *, title: str, command: str = "", texts: bool = True)
         contributions=_contributions(run),
         fields=[_field(coded) for coded in run.fields[:MOST_FIELDS]],
         more_fields=max(len(run.fields) - MOST_FIELDS, 0),
-        notes=[short(note, 200) for note in notes_of(run)[:MOST_FIELDS]],
+        notes=[short(note, NOTE_CHARACTERS) for note in notes_of(run)[:MOST_FIELDS]],
         levels=[] if run.weights is None else level_rows(run.weights, MOST_FIELDS),
         rules=summary.rules,
         skipped=list(skipped_lines(summary.rules, texts)),

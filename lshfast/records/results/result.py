@@ -58,6 +58,8 @@ class LinkResult(Linked, Shown):
         The columns that are not compared because they number the records, and why.
     dependent : tuple of DependentField
         The fields that are not compared because they follow from others.
+    unpaired : (list of str, list of str)
+        The columns of each table that are not compared because the other has none of their name.
     labels : PairLabels
         The marks of people that bind the links.
 

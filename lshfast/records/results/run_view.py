@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from lshfast.records.results.rates import RateTable
 from lshfast.records.results.summary import LinkSummary
 from lshfast.records.tables.coded_fields import CodedField
 from lshfast.records.tables.dependent import DependentField
+from lshfast.records.tables.fields import as_field
 from lshfast.records.tables.keys import LeftOut
 from lshfast.records.tables.record_table import (
     RecordTable,
@@ -71,6 +72,24 @@ class Linked:
     def names(self) -> list[str]:
         """Names of the fields that are compared."""
         return [coded.field.name for coded in self.fields]
+
+    @property
+    def unpaired(self) -> tuple[list[str], list[str]]:
+        """Columns of each table that are not compared because the other has none of their name.
+
+        There are none if the fields are given, or within one table.
+        """
+        if self.single or self.options.fields is not None:
+            return [], []
+        first, second = self.tables
+        chosen = set(self.options.ignore)
+        if self.options.held_out is not None:
+            held_out = as_field(self.options.held_out)
+            chosen |= {held_out.name, held_out.column_of(1)}
+        return (
+            _names_besides(first, chosen.union(second.names)),
+            _names_besides(second, chosen.union(first.names)),
+        )
 
     @property
     def tables(self) -> tuple[RecordTable, RecordTable]:
@@ -233,6 +252,11 @@ class RunView:
             how = scorer.explained(*rows)[0]
             fields.append(ComparedField(name, part, how, values))
         return fields
+
+
+def _names_besides(table: RecordTable, others: Collection[str]) -> list[str]:
+    """Return the names of the columns of a table that are not among others."""
+    return [name for name in table.names if name not in others]
 
 
 def _arrays(rows: tuple[int, int]) -> tuple[Int64Array, Int64Array]:
