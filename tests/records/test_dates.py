@@ -126,6 +126,40 @@ def test_years_of_four_digits_tell_the_century():
     assert date_forms([births[: LEAST_YEARS - 1]])[0][0].latest == LATEST
 
 
+@pytest.mark.parametrize(
+    ("others", "is_read"),
+    [
+        (["01.12.80", "5.6.1951"], True),
+        (["17.11.62"], True),
+        (["9.1.1962"], True),
+        ([], False),
+        (["1962-01-09"], False),
+        (["17.11.62", "1.2.3", "2.0.1", "5.6.2"], False),
+    ],
+)
+def test_dots_with_one_digit_are_dates_if_the_column_has_such_dates(others, is_read):
+    short = ["16.2.73", "1.12.80", "5.6.51"]
+    texts = [*short, *others]
+    ((form, note),) = date_forms([texts])
+    assert form.dotted == is_read
+    expected = date(1973, 2, 16).toordinal() if is_read else None
+    assert day_of("16.2.73", form) == expected
+    assert ("years of two digits" in note) == (is_read or "17.11.62" in others)
+    found = dedup_records(
+        {"born": texts}, fields=["born:date"], rules=["all"], scoring="points"
+    )
+    versions = sum(len(text) == 5 for text in others)
+    refused = 0 if is_read else len(short) + versions
+    assert found.fields[0].refused == (refused, refused)
+
+
+def test_columns_of_versions_are_no_dates():
+    versions = [f"{major}.{minor}.{patch}" for major in range(1, 4)
+                for minor in range(1, 10) for patch in range(8, 14)]  # fmt: skip
+    _, counts = np.unique(versions, return_counts=True)
+    assert guess_kind(versions, counts) == "code"
+
+
 def test_few_years_of_two_digits_are_typing_errors():
     dates = [f"20{year}-05-01" for year in range(10, 29)]
     ((form, note),) = date_forms([[*dates, "20-05-01"]])

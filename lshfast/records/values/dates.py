@@ -18,6 +18,10 @@ from lshfast.records.choices import DateOrder
 from lshfast.records.values.months import NamedDate, named_date
 
 _SEPARATED = re.compile(r"(\d{1,4})([-/. ])(\d{1,2})([-/. ])(\d{1,4})([T ].*)?")
+# three numbers with dots that may be a version
+_DOUBTFUL = re.compile(
+    r"\d\.\d{1,2}\.\d{1,2}|\d\d\.\d\.\d{1,2}|\d\d\.\d\d\.\d", re.ASCII
+)
 _WHOLE_YEAR = re.compile(r"\s*(\d{4}|\d{1,2}[-/. ]\d{1,2}[-/. ]\d{4})")
 _COMPACT = re.compile(r"(\d{8})(T\d{4,6}.*)?")
 # a date outside is taken for a typing error
@@ -33,6 +37,8 @@ THOUSANDS = np.array(
 )  # what the digits of a year stand for
 # Least part of the dates of a table with years of two digits; fewer are typing errors.
 SHORT_YEARS = 0.1
+# Least part of the values such as 1.2.73 that are dates, if they are no versions.
+DOTTED = 0.9
 PLACES: dict[DateOrder, tuple[int, int, int]] = {
     "dmy": (2, 1, 0),
     "mdy": (2, 0, 1),
@@ -64,12 +70,15 @@ class DateForm(NamedTuple):
         The latest year that is written with two digits; the earliest is 99 years before.
     short : bool
         Whether dates with years of two digits are read.
+    dotted : bool
+        Whether such dates with dots may have days and months of one digit, such as 1.2.73.
     """
 
     order: DateOrder = "dmy"
     strict: bool = False
     latest: int = LATEST
     short: bool = True
+    dotted: bool = False
 
 
 _DEFAULT = DateForm()
@@ -82,8 +91,8 @@ def day_of(text: str, form: DateForm = _DEFAULT) -> int | None:
     with ``-``, ``/``, ``.`` or a space between them: year, month and day if the first has four
     digits, otherwise in the order of `form`, or with day and month exchanged if there is no such
     day and month. Years of two digits need twice the same separator, which is no space, and two
-    digits of the day and month if it is a dot. A time of day after the date is ignored. Years are
-    in 1600..2399.
+    digits of the day and month if it is a dot, unless `form.dotted`. A time of day after the date
+    is ignored. Years are in 1600..2399.
 
     Examples
     --------
@@ -97,7 +106,7 @@ def day_of(text: str, form: DateForm = _DEFAULT) -> int | None:
     True
     """
     text = text.strip()
-    numbers = _numbers(text)
+    numbers = _numbers(text, form.dotted)
     if numbers is None:
         if _COMPACT.fullmatch(text) and text.isascii():
             return _day(int(text[:4]), int(text[4:6]), int(text[6:8]))
@@ -154,7 +163,7 @@ def has_whole_year(text: str) -> bool:
     return _WHOLE_YEAR.match(text) is not None or named_date(text) is not None
 
 
-def _numbers(text: str) -> tuple[str, str, str] | None:
+def _numbers(text: str, dotted: bool) -> tuple[str, str, str] | None:
     """Return the three numbers of a date, of which one may be a year, or None."""
     match = _SEPARATED.fullmatch(text)
     if match is None or not text.isascii():
@@ -165,7 +174,7 @@ def _numbers(text: str) -> tuple[str, str, str] | None:
     is_short = max(len(first), len(third)) <= 2
     if not is_short or separator != other_separator or separator == " ":
         return None
-    if separator == "." and len(first + second + third) < 6:
+    if separator == "." and len(first + second + third) < 6 and not dotted:
         return None
     return first, second, third
 
@@ -212,10 +221,14 @@ class _ColumnDates:
     ordered : list of tuple of str
         The dates that an order reads: without those that begin with a year of four digits.
     named : list of NamedDate
+    dotted : bool
+        Whether 1.2.73 is a date, and no version: nearly all such values are dates, and others with
+        dots have two digits of the day and month, or a year of four digits.
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
-        numbers, self.named = _dates_in(texts)
+        self.dotted = _are_dotted_dates(texts)
+        numbers, self.named = _dates_in(texts, self.dotted)
         short = sum(map(_is_short, numbers)) + sum(date.is_short for date in self.named)
         self.has_short_years = False
         if short:
@@ -232,8 +245,20 @@ class _ColumnDates:
         self.years = [int(end) for end in ends if len(end) == 4]
 
 
+def _are_dotted_dates(texts: Sequence[str]) -> bool:
+    """Return whether nearly all values such as 1.2.73 are dates, and others surely are."""
+    doubtful = [text for text in texts if _DOUBTFUL.fullmatch(text)]
+    if not doubtful:
+        return False
+    if not any("." in text and _numbers(text, dotted=False) for text in texts):
+        return False
+    form = DateForm(dotted=True)
+    dates = sum(day_of(text, form) is not None for text in doubtful)
+    return dates >= DOTTED * len(doubtful)
+
+
 def _dates_in(
-    texts: Sequence[str],
+    texts: Sequence[str], dotted: bool
 ) -> tuple[list[tuple[str, str, str]], list[NamedDate]]:
     """Return the dates of three numbers, and those with the name of a month."""
     numbers = []
@@ -241,7 +266,7 @@ def _dates_in(
     for text in texts:
         if text.isdigit():
             continue
-        parts = _numbers(text)
+        parts = _numbers(text, dotted)
         if parts is not None:
             numbers.append(parts)
             continue
@@ -294,7 +319,13 @@ def date_forms(
     forms = []
     for column, (most, best) in zip(dates, evidence, strict=True):
         order_read = order or (decided if decided in best else best[0])
-        form = DateForm(order_read, order is not None, latest, column.has_short_years)
+        form = DateForm(
+            order_read,
+            order is not None,
+            latest,
+            column.has_short_years,
+            column.dotted,
+        )
         is_open = order is None and most > 0
         alternatives = [other for other in best if is_open and other != order_read]
         forms.append((form, _note(form, column, alternatives, decided in best)))
