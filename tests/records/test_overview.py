@@ -254,5 +254,12 @@ def test_columns_that_only_one_table_has_are_named(names, extra, options, note):
     assert any(linked.unpaired) == (note is not None)
 
 
+def test_the_page_names_columns_that_only_one_table_has(tmp_path):
+    other = german(("Kunde", "street", "born", "Nr"))
+    match_records(people(), other).to_html(tmp_path / "o.html")
+    page = (tmp_path / "o.html").read_text("utf-8")
+    assert "compared: street, born; not compared: id, name of a, Kunde, Nr of b" in page
+
+
 def test_one_table_has_no_unpaired_columns():
     assert dedup_records(people(), id_column="id").unpaired == ([], [])
