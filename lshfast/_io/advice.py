@@ -21,7 +21,7 @@ SAMPLE_BYTES = 4 << 20  # from the beginning of a file
 _ENCODINGS = "cp1252", "latin-1"
 # Options to change if nothing is wrong with the file.
 _OPTIONS = {
-    r"no column ": "column (--column) names another one",
+    r"no column ": "choose another with column (--column)",
     r"id .* is taken by ": "without id_column (--id-column), ids are the places of rows",
 }
 _SPACE = re.compile(r"[ \t\n\r]*")

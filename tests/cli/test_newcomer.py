@@ -153,7 +153,7 @@ def test_columns_of_texts(inside, name, given):
     )
     said = failing(1, *command(name, given, "--column", "body"))
     assert said.endswith(
-        "no column 'body'; columns are: id, text, url; column (--column) names another one"
+        "no column 'body'; columns are: id, text, url; choose another with column (--column)"
     )
 
 

@@ -100,4 +100,4 @@ def test_advice_that_names_an_own_option_stays(tmp_path):
     said = run(
         "dedup", tmp_path / "rows.csv", "--column", "body", "-o", tmp_path / "out.csv"
     ).output
-    assert "column (--column) names another one" in said
+    assert "choose another with column (--column)" in said

@@ -149,7 +149,7 @@ def test_the_delimiter_to_try(
     path.write_text("id\n1\n")
     assert (
         bad_row(path).reason
-        == "no column 'text'; columns are: id; column (--column) names another one"
+        == "no column 'text'; columns are: id; choose another with column (--column)"
     )
 
 
