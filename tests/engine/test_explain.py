@@ -70,6 +70,24 @@ def test_a_kept_row_and_one_without_a_group(tmp_path, source, name):
     )
 
 
+@pytest.mark.parametrize("place", [0, 1, 5])
+@pytest.mark.parametrize("bad_row", ['{"id": "bad"}', "no JSON", '{"text": "bad"}'])
+def test_bad_rows_of_the_run_are_skipped(tmp_path, source, bad_row, place):
+    rows = [json.dumps(row) for row in ROWS]
+    rows.insert(place, bad_row)
+    (tmp_path / "in.jsonl").write_text("\n".join(rows))
+    removed = tmp_path / "removed.csv"
+    dedup_files(source, removed=removed, id_column="id", on_error="skip")
+    said = explained("near", source, "--removed", removed)
+    assert said.startswith("near: removed; first is kept instead\n")
+    assert "near: compared with alone" in explained(
+        "near", source, "--with", "alone", "--id-column", "id"
+    )
+    said = failing(2, "explain", "bad", source, "--removed", removed)
+    assert "the key 'bad'; 1 bad row skipped, the first is " in said
+    assert f"in.jsonl:{place + 1}: " in said
+
+
 @pytest.mark.parametrize("name", TABLES)
 def test_a_run_that_removed_no_row(tmp_path, name):
     different = write_jsonl(tmp_path / "different.jsonl", ROWS[1:3])

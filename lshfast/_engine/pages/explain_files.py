@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from lshfast._common.display import counted
 from lshfast._common.progress import Progress
 from lshfast._common.visible import shortened
 from lshfast._engine.account.display import SIMILARITY_NAMES
@@ -124,7 +125,7 @@ def explain(
     key : str
         Its id, or PATH:LINE without an id column.
     inputs : Inputs
-        The inputs of the run.
+        The inputs of the run. Bad rows are skipped, whether or not the run skipped them.
     plan : Plan
         The plan of the run.
     removed : Removed, optional
@@ -139,8 +140,9 @@ def explain(
     ValueError
         If a row is not in the inputs.
     DataError
-        If the inputs are bad.
+        If an input cannot be read.
     """
+    inputs = replace(inputs, on_error="skip")
     if removed is None:
         removed = NOT_REMOVED
     kept_key = key if removed.kept_key is None else removed.kept_key
@@ -194,7 +196,12 @@ def _texts_of(
         if len(texts_by_key) == len(set(keys)):
             return [texts_by_key[key] for key in keys]
     missing = next(key for key in keys if key not in texts_by_key)
-    raise ValueError(f"no row of the inputs has the key {shortened(missing)}")
+    bad_rows = ""
+    if corpus.rejected:
+        path, line, reason = next(iter(corpus.rejected))
+        skipped = f"{counted(len(corpus.rejected), 'bad row')} skipped"
+        bad_rows = f"; {skipped}, the first is {DataError(path, line, reason)}"
+    raise ValueError(f"no row of the inputs has the key {shortened(missing)}{bad_rows}")
 
 
 def with_stored(
