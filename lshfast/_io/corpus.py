@@ -125,8 +125,8 @@ def open_corpus(
     unique_ids : bool
         Whether a row with an earlier row's id is bad.
     encoding : str
-        The encoding of JSONL, CSV, TSV and texts; any that Python supports. If it is UTF-8, a byte
-        order mark of UTF-16 or UTF-32 is recognised.
+        The encoding of JSONL, CSV, TSV and texts; any that Python supports. The byte order mark
+        of a file, of UTF-8, UTF-16 or UTF-32, overrides it.
     format : {"jsonl", "csv", "tsv", "parquet", "arrow", "npy", "text", "lines"}, optional
         The format of the inputs, regardless of their names; "lines" is one text a line. Without
         `glob`, the files of this format are read from a folder ("lines": its .txt files).

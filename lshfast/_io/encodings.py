@@ -17,6 +17,7 @@ _MARKS = {
     codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",  # after UTF-32, whose mark begins with this mark
     codecs.BOM_UTF16_BE: "utf-16",
+    codecs.BOM_UTF8: "utf-8-sig",
 }
 
 
@@ -40,17 +41,20 @@ def checked_encoding(name: str) -> str:
 
 
 def actual_encoding(start: bytes, expected: str) -> str:
-    """Return UTF-16 or UTF-32 if their byte order mark is found in expected UTF-8."""
-    if expected == "utf-8":
-        for mark, encoding in _MARKS.items():
-            if start.startswith(mark):
-                return encoding
+    """Return the encoding whose byte order mark begins a file, or else the expected one.
+
+    It is "utf-8-sig" for UTF-8 that was not expected.
+    """
+    for mark, encoding in _MARKS.items():
+        if start.startswith(mark):
+            is_expected = encoding == "utf-8-sig" and expected == "utf-8"
+            return expected if is_expected else encoding
     return expected
 
 
 def decode_whole(data: bytes, expected: str, where: str) -> str:
     """Decode a text without its byte order mark; an error names the first bad byte."""
-    encoding = actual_encoding(data[:4], expected)
+    encoding = actual_encoding(data[:4], expected).removesuffix("-sig")
     try:
         return data.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -117,4 +121,5 @@ def _byte(error: UnicodeDecodeError, unit: str, place: int) -> str:
 
 
 def _shown(encoding: str) -> str:
-    return encoding.upper() if encoding.startswith("utf") else encoding
+    name = encoding.removesuffix("-sig")
+    return name.upper() if name.startswith("utf") else name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import ClassVar
@@ -140,7 +140,10 @@ def link_files(
     _check(job, inputs, outputs, options)
     labels = [read_labels(path) for path in inputs.labels]
     marks = list(map(marks_of, inputs.labels, labels))
-    tables = [job.add(table.read_whole(progress)) for table in inputs.tables]
+    tables: list[WholeTable] = []
+    for table in inputs.tables:
+        with _naming_options_of_b() if tables else nullcontext():
+            tables.append(job.add(table.read_whole(progress)))
     _check_files(job, outputs, [*tables, *labels])
     records = [
         RecordTable(table.columns, source.id_column, source.paths[0], ids=table.ids)
@@ -205,6 +208,16 @@ def _account_of(
         clusters=clusters,
         advice="; ".join(advice),
     )
+
+
+@contextmanager
+def _naming_options_of_b() -> Iterator[None]:
+    """Name the option for the encoding of the second table in the advice of an error."""
+    try:
+        yield
+    except DataError as error:
+        reason = error.reason.replace("(--encoding ", "(--encoding-b ")
+        raise error.with_reason(reason) from error
 
 
 def read_labels(path: str) -> WholeTable:

@@ -248,6 +248,38 @@ def test_a_byte_order_mark_is_recognised(tmp_path: Path, encoding: str) -> None:
             ]
 
 
+MARKED = ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
+
+
+@pytest.mark.parametrize("expected", ["cp1252", "gbk", "cp037", "utf-16", "utf-32-le"])
+@pytest.mark.parametrize("actual", MARKED)
+@pytest.mark.parametrize("batch_bytes", BATCH_BYTES)
+def test_a_byte_order_mark_overrides_the_given_encoding(
+    tmp_path: Path, expected: str, actual: str, batch_bytes: int
+) -> None:
+    for name, data, kind in (
+        ("a.csv", "text\nGröße\n漢\n", None),
+        ("a.jsonl", '{"text": "Größe"}\n{"text": "漢"}\n', None),
+        ("a.txt", "Größe\n漢\n", "lines"),
+    ):
+        path = pack(f"\ufeff{data}".encode(actual), tmp_path / name)
+        texts = read(path, encoding=expected, format=kind, batch_bytes=batch_bytes)[1]
+        assert texts == ["Größe", "漢"]
+    path = pack("\ufeffGröße".encode(actual), tmp_path / "b.txt")
+    assert read(path, encoding=expected)[1] == ["Größe"]
+
+
+def test_a_bad_byte_behind_a_mark_of_utf8_is_named(tmp_path: Path) -> None:
+    for name, data, place in (
+        ("a.csv", b"text\n\xff\n", "character 0 of line 2"),
+        ("a.jsonl", b'{"text": "\xff"}\n', "character 10 of the line"),
+        ("a.txt", b"a\xff", "offset 4 of the file"),
+    ):
+        path = pack(b"\xef\xbb\xbf" + data, tmp_path / name)
+        reason = bad_row(path, encoding="cp1252").reason
+        assert reason == f"not UTF-8: byte 0xff at {place}"
+
+
 def test_a_byte_that_the_encoding_does_not_know_is_named(tmp_path: Path) -> None:
     path = pack(b'id,text\n1,"caf\xe9\nde \x81 x"\n2,g\xf6t\n', tmp_path / "a.csv")
     error = bad_row(path, encoding="cp1252")

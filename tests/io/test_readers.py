@@ -220,7 +220,7 @@ def test_bad_jsonl_lines(tmp_path: Path, line: bytes) -> None:
         assert texts == ["1", "2"]
         assert corpus.read == 3
         assert corpus.rejected == [
-            (str(path), 3, re.split("; try encoding|; column ", error.reason)[0])
+            (str(path), 3, re.split("; try encoding|; choose ", error.reason)[0])
         ]
         assert [corpus.place(i)[1] for i in range(2)] == [1, 4]
 

@@ -480,6 +480,33 @@ def test_files_of_two_encodings_delimiters_and_decimal_signs(tmp_path):
     assert "sum: counts as missing: '10,00' (1 and 1)" in run.output + run.stderr
 
 
+@pytest.mark.parametrize(
+    ("bad", "option"), [("a", "--encoding"), ("b", "--encoding-b")]
+)
+def test_the_encoding_to_try_is_that_of_the_bad_table(tmp_path, bad, option):
+    for name in ("a", "b"):
+        encoding = "cp1252" if name == bad else "utf-8"
+        (tmp_path / f"{name}.csv").write_bytes("name\nMüller\n".encode(encoding))
+    paths = [str(tmp_path / name) for name in ("a.csv", "b.csv", "links.csv")]
+    run = CliRunner().invoke(app, ["records", "match", *paths[:2], "-o", paths[2]])
+    assert f"{bad}.csv" in run.stderr
+    assert f"try encoding cp1252 ({option} cp1252)" in run.stderr
+
+
+def test_a_mark_of_utf8_overrides_the_encoding_of_both_tables(tmp_path):
+    rows = "Name\n" + "".join(
+        f"{row['given']} Müller {row['surname']}\n" for row in people(60, 7)
+    )
+    (tmp_path / "a.csv").write_bytes(rows.encode("cp1252"))
+    (tmp_path / "b.csv").write_bytes(rows.encode("utf-8-sig"))
+    paths = [str(tmp_path / name) for name in ("a.csv", "b.csv", "links.csv")]
+    arguments = ["records", "match", *paths[:2], "-o", paths[2]]
+    run = CliRunner().invoke(
+        app, [*arguments, "--encoding", "cp1252", "--field", "Name"]
+    )
+    assert run.exit_code == 0, run.output
+
+
 def test_lists_of_files_are_sets_of_values(tmp_path):
     lists = [["b", f"a{row}"] for row in range(30)]
     (tmp_path / "a.csv").write_text(

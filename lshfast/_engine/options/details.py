@@ -22,7 +22,8 @@ DETAILS: dict[str, tuple[str, str]] = {
     ),
     "encoding": (
         'str, default "utf-8"',
-        "The encoding of JSONL, CSV, TSV and texts; any that Python supports.",
+        "The encoding of JSONL, CSV, TSV and texts; any that Python supports. The byte order "
+        "mark of a file overrides it.",
     ),
     "format": (
         '{"jsonl", "csv", "tsv", "parquet", "arrow", "text", "lines"}, optional',
