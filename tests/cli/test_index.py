@@ -103,6 +103,21 @@ def untouched(folder):
 # Building
 
 
+@pytest.mark.parametrize("options", [[], ["--as", "set"], ["--as", "weighted"]])
+def test_empty_rows_of_sets_are_without_items(tmp_path, options):
+    is_weighted = "weighted" in options
+    sets = [{"a": 1, "b": 2}, {}] if is_weighted else [["a", "b"], []]
+    rows = write_jsonl(tmp_path / "sets.jsonl", [{"items": items} for items in sets])
+    path = tmp_path / "sets.lsh"
+    reading = ["--column", "items", *options]
+    built = run("index", "build", rows, "-o", path, *reading)
+    added = run("index", "add", path, rows, "--on-duplicate", "skip", *reading)
+    asked = run("index", "query", path, rows, *reading)
+    for result in (built, added, asked):
+        assert result.exit_code == 0, result.stderr
+        assert "1 without items (empty)" in result.stderr
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 def test_build_makes_an_index_that_python_reads(first, tmp_path, threads):
     path = tmp_path / "new.lsh"

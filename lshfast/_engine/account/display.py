@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, ClassVar
 
-from lshfast._common.choices import ItemMeasure, NormalForm
+from lshfast._common.choices import ItemMeasure, Kind, NormalForm
 from lshfast._common.display import Figure, Shown, counted, escape, figure
 from lshfast._common.visible import visible
 from lshfast._engine.clock import Stage
@@ -159,9 +159,11 @@ def groups_figure(groups: int, largest: int, noun: str) -> Figure:
     )
 
 
-def empty_note(number: int, measure: ItemMeasure = "jaccard") -> str:
+def empty_note(
+    number: int, measure: ItemMeasure = "jaccard", kind: Kind = "text"
+) -> str:
     """Return a note on rows without shingles, or without another item, if there are any."""
-    return f"{number:,} without {contents_of(measure)} (empty)" if number else ""
+    return f"{number:,} without {contents_of(measure, kind)} (empty)" if number else ""
 
 
 def normal_form_figures(normalize: NormalForm) -> Iterator[Figure]:
@@ -171,8 +173,10 @@ def normal_form_figures(normalize: NormalForm) -> Iterator[Figure]:
         yield figure("compared in", normalize, note)
 
 
-def contents_of(measure: ItemMeasure) -> str:
+def contents_of(measure: ItemMeasure, kind: Kind = "text") -> str:
     """Return the noun for the content that an empty row lacks."""
+    if kind in ("set", "weighted"):
+        return "items"
     if measure in ("jaccard", "containment"):
         return "shingles"
     if measure in ("hamming", "tanimoto"):

@@ -92,10 +92,13 @@ class IndexSummary(Account):
         Rows that were not inserted because the index contained their key, and rows without a vector
         or code.
     empty : int
-        Rows without shingles, which match nothing: they are also counted as added, replaced or
-        skipped. Or rows without a vector, its direction or a code, which are counted as skipped.
+        Rows without shingles or items, which match nothing: they are also counted as added,
+        replaced or skipped. Or rows without a vector, its direction or a code, which are counted as
+        skipped.
     measure : str
         What the index compares entries by.
+    items : str
+        The kind of the entries: "text", "set", "weighted", "vector" or "code".
     entries : int
         Entries of the index after the run.
     kind : str or None
@@ -120,6 +123,7 @@ class IndexSummary(Account):
     skipped: int
     empty: int
     measure: ItemMeasure
+    items: Kind
     entries: int
     kind: str | None
     file_bytes: int
@@ -137,7 +141,10 @@ class IndexSummary(Account):
             if count or name in ("added", "rejected")
         ]
         yield figure(
-            "read", self.read, " + ".join(parts), empty_note(self.empty, self.measure)
+            "read",
+            self.read,
+            " + ".join(parts),
+            empty_note(self.empty, self.measure, self.items),
         )
         yield figure("entries", self.entries, f"keys: {KEYS[self.kind]}")
         replaced = "replaced the file before" if self.overwritten else ""
@@ -337,6 +344,7 @@ def _summary(insertion: Insertion, added: int, empty: int) -> IndexSummary:
         skipped=left_out + (again if index.on_duplicate == "skip" else 0),
         empty=empty,
         measure=plan.measure,
+        items=plan.kind,
         entries=len(index),
         kind=index.key_kind,
         file_bytes=bytes_at(insertion.path),

@@ -41,7 +41,7 @@ class QuerySummary(Account):
     Attributes
     ----------
     empty : int
-        Rows without shingles, or without a vector, its direction or a code.
+        Rows without shingles or items, or without a vector, its direction or a code.
     matched : int
         Rows with at least one match.
     matches : int
@@ -49,6 +49,8 @@ class QuerySummary(Account):
     faults : sequence of Reject
         Rows that could not be read.
     measure : str
+    items : str
+        The kind of the rows: "text", "set", "weighted", "vector" or "code".
     bound : float or None
         The least similarity, or the greatest distance, of a match; None if there is none.
     recall : float
@@ -65,6 +67,7 @@ class QuerySummary(Account):
     matches: int
     faults: Sequence[Reject]
     measure: ItemMeasure
+    items: Kind
     bound: float | None
     recall: float
     apart: float | None = None
@@ -80,7 +83,12 @@ class QuerySummary(Account):
             f"at {end} {limit:g}" for end, limit in limits if limit is not None
         )
         bound = f"{'estimated ' * estimated}{name}: {within}" if within else ""
-        yield figure("read", self.read, rejected, empty_note(self.empty, self.measure))
+        yield figure(
+            "read",
+            self.read,
+            rejected,
+            empty_note(self.empty, self.measure, self.items),
+        )
         yield figure("matched", self.matched, "rows that are similar to an entry")
         yield figure("matches", self.matches, bound)
         if self.bound is not None:
@@ -203,6 +211,7 @@ def query_files(
             matches=matches,
             faults=list(corpus.rejected),
             measure=search.plan.measure,
+            items=search.plan.kind,
             bound=search.bound,
             apart=copy_bound.most if copy_bound.least is None else copy_bound.least,
             recall=search.recall,
