@@ -206,6 +206,10 @@ def usage_message(error: Any) -> str:
     )
 
 
+# Options for the least nearness of a pair; a command has some of them.
+BOUNDS = ("--threshold", "--radius", "--ani")
+
+
 def nearest_option(name: str, context: Any) -> str:
     """Return a question with the options that `name` may stand for, as the end of a message."""
     options = (
@@ -213,7 +217,10 @@ def nearest_option(name: str, context: Any) -> str:
         if context
         else []
     )
-    if name.startswith("--"):
+    bounds = [option for option in BOUNDS if option in options]
+    if name in BOUNDS and bounds:
+        similar_options = bounds
+    elif name.startswith("--"):
         similar_options = nearest(name, options, 0.7)
     else:  # a letter, which few options have
         similar_options = [

@@ -101,3 +101,18 @@ def test_advice_that_names_an_own_option_stays(tmp_path):
         "dedup", tmp_path / "rows.csv", "--column", "body", "-o", tmp_path / "out.csv"
     ).output
     assert "choose another with column (--column)" in said
+
+
+@pytest.mark.parametrize(
+    ("command", "given", "similar"),
+    [
+        ("genomes", "--threshold", "--ani"),
+        ("genomes", "--radius", "--ani"),
+        ("images", "--threshold", "--radius"),
+        ("dedup", "--ani", "--threshold or --radius"),
+        ("genomes", "--thread", "--threads"),
+    ],
+)
+def test_the_bound_of_another_command_is_understood(command, given, similar):
+    said = run(command, "x", given, "0.8").output
+    assert f"No such option: {given}. Did you mean {similar}?" in said
