@@ -25,12 +25,16 @@ MOST_UNPACKED = 256 << 20
 MOST_XML = 48 << 20
 MOST_PARTS = 1 << 14
 
-# The most bytes of the contents of all pages of a PDF file when they are unpacked, its most pages,
-# and the most drawing operations, of which forms can repeat some without end. A book of 1,000 pages
-# has 20 MB and 1 million.
+# The most bytes of the contents of all pages of a PDF file when they are unpacked, and its most
+# pages.
 MOST_CONTENTS = 48 << 20
 MOST_PAGES = 1 << 15
-MOST_OPERATIONS = 1 << 23
+
+# The drawing operations of a PDF file, each of which takes some 50 microseconds, grow with its
+# bytes: forms can repeat some without end, and a small file can unpack to millions. A book of 1,000
+# pages has 20 MB and 1 million.
+LEAST_OPERATIONS = 1 << 16
+BYTES_OF_OPERATION = 4
 
 # What separates paragraphs of a Word document, and pages of a PDF file.
 PARAGRAPH_END = "\n"
@@ -85,10 +89,8 @@ def text_of_document(data: bytes, kind: str) -> str:
     what = f"a {kind} document"
     try:
         text = _READERS[kind](data)
-    except _TooManyOperationsError:
-        raise ValueError(
-            f"{what} with more than {MOST_OPERATIONS:,} drawing operations is not read"
-        ) from None
+    except _TooManyOperationsError as error:
+        raise ValueError(f"{what} {error} is not read") from None
     except (ImportError, MemoryError, _LimitError):
         raise
     except Exception as error:  # damaged bytes raise errors of many kinds
@@ -172,14 +174,17 @@ def _text_of_pdf(data: bytes) -> str:
         raise _LimitError("an encrypted document is not read")
     pages = reader.pages
     _check(len(pages), MOST_PAGES, "pages")
+    most_operations = LEAST_OPERATIONS + len(data) // BYTES_OF_OPERATION
     operations = 0
     nbytes = 0
 
     def count(*_: object) -> None:
         nonlocal operations
         operations += 1
-        if operations > MOST_OPERATIONS:
-            raise _TooManyOperationsError
+        if operations > most_operations:
+            raise _TooManyOperationsError(
+                f"with more than {most_operations:,} drawing operations for its size"
+            )
 
     texts = []
     for page in pages:

@@ -1,5 +1,6 @@
 """Normal forms of columns of texts, and the ends of sentences: pinned tables of Unicode."""
 
+cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
@@ -43,6 +44,8 @@ cdef normal_form _form_of(form) except *:
     return FORMS[form]
 
 
+@cython.auto_pickle(False)
+@cython.final
 cdef class _Room:
     """Room for the code points of a segment, and for the bytes that are made; both grow."""
     cdef normal_items codes

@@ -158,7 +158,9 @@ def test_columns_of_texts(inside, name, given):
 
 
 def test_an_empty_last_row_is_left_out_as_the_error_says(inside):
-    inside.joinpath("people.csv").write_text("nr;name;town\n1;Ann;Rome\n2;Bob;Oslo\n;;\n")
+    inside.joinpath("people.csv").write_text(
+        "nr;name;town\n1;Ann;Rome\n2;Bob;Oslo\n;;\n"
+    )
     arguments = ["records", "dedup", "people.csv", "--id-column", "nr", "-o", "x.csv"]
     said = failing(1, *arguments)
     assert said.endswith(

@@ -57,10 +57,10 @@ class Summary(Account):
     copies : int
         Rows with exactly the same tokens as an earlier row.
     candidates : int
-        Pairs that were compared. Where rows are short or many share buckets, hashes under the key of
-        the run decide which pairs need no comparison, so this figure can differ a little from run
-        to run. With `memory`, the pairs of rows that are ruled out before the second reading are
-        not counted.
+        Pairs that were compared. Where rows are short, or many share buckets, hashes under the key
+        of the run decide which pairs need no comparison, so this figure can differ a little from
+        run to run. With `memory`, the pairs of rows that are ruled out before the second reading
+        are not counted.
     pairs : int
         Similar pairs in `DedupResult.pairs`.
     groups : int
