@@ -163,9 +163,7 @@ def check_local_places(
         if path is not None:
             check_local(path, "the outputs of stages are local folders")
     for path in against:
-        check_local(
-            path, "the index of a run in stages, and its earlier files, must be local"
-        )
+        check_local(path, "an index or earlier file of stages must be a local file")
 
 
 def _check_format(format: str | None) -> None:

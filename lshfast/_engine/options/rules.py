@@ -31,7 +31,7 @@ def taken_by(*drivers: Driver) -> list[str]:
     Examples
     --------
     >>> sorted(set(taken_by("files")) - set(taken_by("spark")))[:3]
-    ['against', 'annotate', 'changes']
+    ['against', 'against_column', 'against_id_column']
     """
     return [
         name for name, option in OPTIONS.items() if set(option.drivers) & set(drivers)
@@ -45,10 +45,10 @@ def refuse(driver: Driver, names: Iterable[str], command: str = "dedup") -> None
 
     Examples
     --------
-    >>> refuse("spark", ["threshold", "against"])
+    >>> refuse("spark", ["threshold", "annotate"])
     Traceback (most recent call last):
     ...
-    ValueError: against is not an option of lshfast dedup --engine spark
+    ValueError: annotate is not an option of lshfast dedup --engine spark
     >>> refuse("spark", ["glob"], "pairs")
     Traceback (most recent call last):
     ...
