@@ -133,18 +133,19 @@ static size_t sketch_short_rounds(const struct sketch_kernels *kernels, const ui
     return count;
 }
 
-/* Fill the slots from `first` on that no round has filled, for a short set. */
+/* Fill the slots from `first` on that no round has filled, for a short set: n <= SHORT. */
 static void fill_short(const struct sketch_kernels *kernels, const uint64_t *tokens, size_t n, const uint64_t *constants,
                        size_t first, size_t k, uint64_t tag, uint64_t *out) {
     uint64_t gathered[GATHERED], values[GATHERED];
     uint32_t places[GATHERED], slots[GATHERED];
     while (first < k) {
         size_t count = 0;
-        for (; first < k && (count + 1) * n <= GATHERED; first++) {
+        do {
             places[count] = (uint32_t)first;
             gathered[count] = constants[first];
             count += out[first] == EMPTY_SLOT;
-        }
+            first++;
+        } while (first < k && (count + 1) * n <= GATHERED);
         land_gathered(kernels, tokens, n, gathered, count, k, values, slots);
         for (size_t c = 0; c < count; c++) {
             uint64_t lowest = values[c * n];
