@@ -5,6 +5,7 @@ running Python's standard library.
 from __future__ import annotations
 
 import sysconfig
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -65,6 +66,7 @@ def demo(options: Options, console: Console) -> None:
 
 def _deduplicate_library(options: Options, console: Console) -> None:
     """Print the near-duplicates in the standard library, the largest files first."""
+    from lshfast._engine.account.short_texts import CodeTextsWarning
     from lshfast._engine.executors.memory import dedup
     from lshfast._engine.plan import make_plan
 
@@ -75,7 +77,12 @@ def _deduplicate_library(options: Options, console: Console) -> None:
         f"{count} of this Python's standard library, word 5-grams, threshold "
         f"{options.threshold:g}\n"
     )
-    result = dedup(texts, threshold=plan.threshold, keys=names, threads=plan.threads)
+    with warnings.catch_warnings():
+        # Words show well what files have in common; symbols, which code should have, show it worse.
+        warnings.simplefilter("ignore", CodeTextsWarning)
+        result = dedup(
+            texts, threshold=plan.threshold, keys=names, threads=plan.threads
+        )
     length = dict(zip(names, map(len, texts), strict=True))
     by_length = sorted(result.removed, key=lambda removal: -length[removal.key])
     for removal in by_length[:MOST_SHOWN]:

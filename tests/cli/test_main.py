@@ -702,7 +702,7 @@ def test_lack_of_memory_says_what_for_and_what_helps(
     source, out = tmp_path / name, tmp_path / "out.jsonl"
     if name == "in.jsonl":
         write_jsonl(
-            source, [{"text": f"row {number} of many"} for number in range(4000)]
+            source, [{"text": f"row {number} of many " * 20} for number in range(4000)]
         )
     elif name == "in.parquet":
         pq.write_table(

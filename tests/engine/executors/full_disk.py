@@ -16,7 +16,7 @@ class FullDisk:
     room : float
         The number of calls that succeed.
     calls : list of tuple
-        What was called, and the path that was opened.
+        What was called, and the path that was opened, or got a name by a link.
     """
 
     def __init__(self, monkeypatch, room=float("inf")):
@@ -49,7 +49,7 @@ class FullDisk:
             "_NamedFile", (atomic_files._NamedFile, File), {}
         )  # its `super().write` is File.write
         monkeypatch.setattr(atomic_files, "_NamedFile", limited)
-        for name in ("write", "fsync", "replace", "posix_fallocate"):
+        for name in ("write", "fsync", "replace", "link", "posix_fallocate"):
             if hasattr(os, name):
                 monkeypatch.setattr(os, name, self._limited(name, getattr(os, name)))
 
@@ -61,7 +61,7 @@ class FullDisk:
 
     def _limited(self, name, function):
         def limited(*arguments, **options):
-            self.take(name)
+            self.take(name, arguments[1] if name == "link" else None)
             return function(*arguments, **options)
 
         return limited

@@ -281,7 +281,8 @@ class WorkFolder:
         for name in removed_names:
             os.unlink(os.path.join(self.path, name))
         if removed_names and not self.temporary:
-            sync_folder(self.path)
+            with suppress(OSError):  # a full disk keeps no file from being removed
+                sync_folder(self.path)
         for name in last_names:
             if name in names:
                 os.unlink(os.path.join(self.path, name))
