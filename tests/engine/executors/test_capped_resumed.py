@@ -440,9 +440,7 @@ def ends_of_repetitions(calls):
 
 
 CASES = 16  # of the calls that need space on the disk
-NOTES = (
-    10  # of the places of a run, those at which it notes in its folder that it is over
-)
+NOTES = 11  # of these, the last ones, which note in the folder that the run is over
 
 
 @pytest.mark.slow
