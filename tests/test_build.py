@@ -76,6 +76,7 @@ def again(tmp_path):
         before = set(kept)
         kept.clear()
         kept.update((tmp_path / "build").glob("kernels*/*/*.*"))
+        kept.update((tmp_path / "build").glob("cython/*/*.*"))
         return {path.name for path in kept - before}
 
     return run

@@ -271,7 +271,8 @@ def _reason_of_server(cause: BaseException | None) -> str:
         return ""
     if status is not None:
         return f"the server answers {status} {getattr(cause, 'message', '')}".rstrip()
-    if isinstance(cause, (OSError, TimeoutError)):
+    has_answered = getattr(cause, "response", None) is not None
+    if isinstance(cause, (OSError, TimeoutError)) and not has_answered:
         return f"the server does not answer: {cause or type(cause).__name__}"
     return ""
 
