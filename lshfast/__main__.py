@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from types import FrameType
 from typing import Any
 
 from lshfast._common import startup
@@ -26,8 +27,11 @@ SIGNALS = [
 GRACE = 1.0
 _stopped = -GRACE
 
-# Seconds after which a signal is repeated if the exception that it raised was ignored.
+# Seconds after which a signal is repeated that could not interrupt the run.
 REPEAT_AFTER = 0.01
+
+# The name of the file of the import system, as its frames have it.
+IMPORT_SYSTEM = "<frozen importlib._bootstrap>"
 
 
 def main() -> None:
@@ -129,8 +133,17 @@ def _commands() -> Callable[..., object]:
     return app_for(sys.argv[1:])
 
 
-def _stop(number: int, _: object) -> None:
+def _stop(number: int, frame: FrameType | None) -> None:
+    """Interrupt the run, unless a signal before this one does so.
+
+    The import system takes its lock by a Python function. An interrupt between that and the `try`
+    after it would leave the lock taken, and the next import of another thread would wait forever,
+    so the signal is repeated later.
+    """
     global _stopped
+    if frame is not None and frame.f_code.co_filename == IMPORT_SYSTEM:
+        _repeat(number)
+        return
     before = _stopped
     _stopped = time.monotonic()
     if _stopped - before >= GRACE:
@@ -145,15 +158,20 @@ def _stop_again(unraisable: Any) -> None:
     if not (type(error) is KeyboardInterrupt and error.args):
         sys.__unraisablehook__(unraisable)
         return
+    global _stopped
+    _stopped = -GRACE
+    _repeat(error.args[0])
+
+
+def _repeat(number: int) -> None:
+    """Send a signal to the main thread in a moment."""
     import threading
 
     def send() -> None:
-        global _stopped
-        _stopped = -GRACE
         if os.name == "posix":  # also ends what the main thread waits for
-            signal.pthread_kill(threading.main_thread().ident or 0, error.args[0])
+            signal.pthread_kill(threading.main_thread().ident or 0, number)
         else:
-            signal.raise_signal(error.args[0])
+            signal.raise_signal(number)
 
     threading.Timer(REPEAT_AFTER, send).start()
 

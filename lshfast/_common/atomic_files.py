@@ -138,9 +138,22 @@ def all_or_none() -> Iterator[None]:
         for hidden in waiting:
             hidden.publish()
     finally:
-        _waiting.reset(token)
-        for hidden in waiting:
+        try:
+            _waiting.reset(token)
+        finally:
+            _discard_all(waiting)
+
+
+def _discard_all(waiting: list[Publishable]) -> None:
+    """Discard each file, also after one where this fails; raise the last error."""
+    last_error = None
+    for hidden in waiting:
+        try:
             hidden.discard()
+        except BaseException as error:
+            last_error = error
+    if last_error is not None:
+        raise last_error
 
 
 @contextmanager

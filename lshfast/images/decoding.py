@@ -278,7 +278,7 @@ def decodes_heic() -> bool:
 
 
 @cache
-def _formats() -> list[str]:
+def formats() -> list[str]:
     """Return the formats that this Pillow was built with, and HEIC if it can be decoded."""
     image = optional("PIL.Image", "images")
     image.init()
@@ -297,7 +297,7 @@ def _decode(
         )
     if not decodes_heic() and HEIC_START.match(stream.peek(12)):
         raise ImageError('is HEIC, which needs a package: pip install "lshfast[heic]"')
-    image = optional("PIL.Image", "images").open(stream, formats=_formats())
+    image = optional("PIL.Image", "images").open(stream, formats=formats())
     width, height = image.size
     _check_size(width, height, max_pixels)
     is_jpeg = image.format in ("JPEG", "MPO")

@@ -25,6 +25,7 @@ from lshfast.images.decoding import (
     Decoded,
     ImageError,
     decode,
+    formats,
     quiet_decoder,
 )
 from lshfast.images.pdq import Bits, pdq_hashes, pdq_quality
@@ -244,6 +245,7 @@ def hash_files(
     names = [os.fspath(path) for path in paths]
     for package in ("PIL", "pdqhash", "imagehash"):
         optional(package, "images")
+    formats()  # imported here and not by several threads at once
     turns = TURNS_BACK if orientations else TURNS_BACK[:1]
     count = len(turns)
     work = partial(_hash_file, kind=kind, turns=turns, max_pixels=max_pixels)

@@ -817,6 +817,28 @@ def test_an_interrupt_in_a_finalizer(tmp_path, number):
     assert os.listdir(tmp_path) == ["in.jsonl.gz"]
 
 
+INTERRUPTED_IN_IMPORT_SYSTEM = """
+import os, signal, sys, time
+from lshfast import __main__ as program
+number, ended = int(sys.argv[1]), False
+signal.signal(number, program._stop)
+code = "os.kill(os.getpid(), number); ended = True"
+try:
+    exec(compile(code, program.IMPORT_SYSTEM, "exec"))
+    time.sleep(60)
+except KeyboardInterrupt:
+    sys.exit(0 if ended else "interrupted in the import system")
+"""
+
+
+@pytest.mark.one_case
+@pytest.mark.parametrize("number", ENDINGS)
+def test_an_interrupt_in_the_import_system_comes_after_it(number):
+    """It would keep the lock of imports, and the next import of another thread would wait forever."""
+    command = [sys.executable, "-c", INTERRUPTED_IN_IMPORT_SYSTEM, str(int(number))]
+    subprocess.run(command, check=True, timeout=50, **HEEDING)
+
+
 @pytest.mark.parametrize("number", ENDINGS)
 def test_an_interrupt_that_an_extension_overlooks(number):
     """Python makes a SystemError of it: "returned a result with an exception set"."""

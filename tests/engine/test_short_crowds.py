@@ -108,7 +108,9 @@ def test_batches_of_short_texts(later, threads, monkeypatch, joined):
         make_plan(**TINY, num_perm=16, recall=0.6, threads=threads),
         sketching.Clock(),
     )
-    rows = sketching.sketch_rows(map(Texts, batches), plan, clock, grouped=True)
+    rows = sketching.sketch_rows(
+        map(Texts, batches), plan, clock, grouped=True, screened=True
+    )
     assert [one is None for one in hashed] == [later != "short"]
     found = run.find_duplicates(rows, plan, clock)
     assert len(joined) == (later == "short")
