@@ -113,15 +113,8 @@ def test_many_sets_reach_the_threshold(threshold, recall, precision):
     assert found[1] >= precision
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "threshold",
-    [
-        pytest.param(0.1, marks=pytest.mark.weekly),
-        0.5,
-        pytest.param(0.95, marks=pytest.mark.weekly),
-    ],
-)
+@pytest.mark.weekly
+@pytest.mark.parametrize("threshold", [0.1, 0.5, 0.95])
 def test_recall_and_precision_beside_datasketch(threshold):
     """At least the recall, at no less precision, whether many sets reach the threshold or few."""
     peer, few = pytest.importorskip("datasketch"), random_sets(300)

@@ -120,7 +120,7 @@ def test_recall_and_calls_beside_datasketch(points, m, ef_construction):
         assert np.mean(gain) >= -4 * np.std(gain) / len(gain) ** 0.5, ef
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_recall_after_many_hard_removals_beside_datasketch():
     peer = pytest.importorskip("datasketch")
     both = [

@@ -64,7 +64,7 @@ def test_pairs_are_written_in_memory_that_does_not_grow_with_them(
         assert np.array_equal(written[:, column], found[name])
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from the system")
 def test_the_estimate_of_memory_is_an_upper_bound_within_15_percent(tmp_path):
     rows = max(500_000, share_of(1_000_000))

@@ -250,7 +250,7 @@ def test_the_example_in_c_raises(c_example):
         assert error in done.stderr.splitlines()[-1]
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_the_example_in_cpp(tmp_path):
     pytest.importorskip("pybind11", reason="pybind11 is not installed")
     if shutil.which("c++") is None:

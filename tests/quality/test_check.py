@@ -233,10 +233,8 @@ def test_intervals_hold_the_truth(kind, recall):
     assert held >= 52
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "kind", ["templates", pytest.param("chains", marks=pytest.mark.weekly)]
-)
+@pytest.mark.weekly
+@pytest.mark.parametrize("kind", ["templates", "chains"])
 def test_intervals_hold_what_a_run_leaves(kind):
     """Of 40 intervals of 95 %, at least 33: fewer come with probability 1 in 1,000."""
     texts = corpus(kind, 1000)

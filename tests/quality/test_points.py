@@ -77,15 +77,8 @@ def test_all_rows_are_compared(name):
     assert result.recall.value > 0.75
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        "cosine",
-        pytest.param("euclidean", marks=pytest.mark.weekly),
-        pytest.param("hamming", marks=pytest.mark.weekly),
-    ],
-)
+@pytest.mark.weekly
+@pytest.mark.parametrize("name", ["cosine", "euclidean", "hamming"])
 def test_the_interval_holds_what_a_run_finds(name):
     items, options, held = items_of(name), KINDS[name], 0
     for seed in range(30):

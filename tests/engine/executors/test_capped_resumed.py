@@ -41,7 +41,7 @@ from tests.engine.executors.full_disk import FullDisk
         pytest.param(19, {"ignore_common": 0.02}, marks=pytest.mark.weekly),
         pytest.param(1, {}, marks=pytest.mark.weekly),
         pytest.param(
-            11, {"ignore_common": 0.02}, marks=pytest.mark.slow
+            11, {"ignore_common": 0.02}, marks=pytest.mark.weekly
         ),  # two more readings, so there are more places
         pytest.param(5, {"ignore_common": 0.02}, marks=pytest.mark.weekly),
     ],
@@ -96,7 +96,7 @@ OPEN = Inputs.open
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("threads", "nbytes"),
-    [pytest.param(1, 999, marks=pytest.mark.slow), (2, 40_000), (3, 1 << 20)],
+    [pytest.param(1, 999, marks=pytest.mark.weekly), (2, 40_000), (3, 1 << 20)],
 )
 def test_threads_and_batches_do_not_matter(
     tmp_path, small_parts, monkeypatch, threads, nbytes

@@ -737,7 +737,9 @@ def test_vectors_just_below_the_threshold_are_kept():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("groups", ["star", "components"])
+@pytest.mark.parametrize(
+    "groups", ["star", pytest.param("components", marks=pytest.mark.weekly)]
+)
 def test_a_hundred_thousand_similar_vectors(groups):
     n = 100_000
     near = np.ones(32) + 1e-3 * np.random.default_rng(1).standard_normal((n, 32))

@@ -23,7 +23,7 @@ ROW = '{"id":"document-%09d","text":"%x %x %x %x %x %x %x %x %x %x %x %x %d"}\n'
 WORDS = [f"word{number}" for number in range(20_000)]
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the data segment")
 def test_a_run_of_many_short_rows_with_ids_takes_no_more_than_its_least_memory(
     tmp_path,
@@ -135,7 +135,7 @@ def test_the_longest_rows_that_memory_allows(tmp_path, threads, unit):
     assert budget.memory < budget.least(rows, nbytes + 3000)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.skipif(
     sys.platform != "linux", reason="the unit of the peak of memory differs"
 )
@@ -237,7 +237,7 @@ def long_strings(folder):
 @pytest.mark.parametrize(
     "write",
     [
-        dictionary_of_texts,
+        pytest.param(dictionary_of_texts, marks=pytest.mark.weekly),
         pytest.param(bad_lines, marks=pytest.mark.weekly),
         cells_with_line_ends,
         pytest.param(long_strings, marks=pytest.mark.weekly),
