@@ -39,7 +39,7 @@ FOREIGN = {
     "Python fails with another error": "RuntimeError: can't allocate (read )?lock",
     "Arrow ends the process": "after throwing an instance of 'std::bad_alloc'",
     "Python waits for a thread that could not begin": (
-        r'ended by signal 14(.*\n){4}.*threading.py", line \d+ in start\n'
+        r'ended by signal 14(.*\n){4,5}.*threading.py", line \d+ in start\n'
     ),
 }
 
