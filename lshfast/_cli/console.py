@@ -309,8 +309,9 @@ def _line(name: str, value: object = "", *notes: str) -> str:
 
 def index_table(path: str, index: OpenedIndex, kind: str | None) -> str:
     """Return the settings and the size of an index as lines, with a histogram of its buckets."""
-    from lshfast._engine.indexes.files import EXPECTED, KEYS
+    from lshfast._engine.indexes.files import KEYS
     from lshfast._engine.indexes.run_indexes import POINTS
+    from lshfast.index.index_stats import candidates_figure
 
     if index.holds in POINTS:
         entries = _line("entries", len(index), f"{index.holds}s; keys: {KEYS[kind]}")
@@ -324,7 +325,7 @@ def index_table(path: str, index: OpenedIndex, kind: str | None) -> str:
     lines += [*_sizes(stats.store), ""]
     if stats.entries and not stats.bucket_sizes:  # the store cannot count them
         return "\n".join(lines[:-1])
-    lines.append(_line("candidates", f"{stats.expected_candidates:,.2f}", EXPECTED))
+    lines.append(_line(*candidates_figure(stats.expected_candidates)))
     return "\n".join([*lines, *_histogram(stats)])
 
 

@@ -64,9 +64,14 @@ class IndexStats(Shown):
                 f"the largest has {counted(self.largest_bucket, 'entry', 'entries')}"
             )
             yield Figure("buckets", f"{sum(self.bucket_sizes.values()):,}", largest)
-            note = "other entries in the buckets of an entry"
-            yield Figure("candidates", f"{self.expected_candidates:,.1f}", note)
+            yield candidates_figure(self.expected_candidates)
         yield from figures_of(self.nbytes, self.store)
+
+
+def candidates_figure(expected_candidates: float) -> Figure:
+    """Return the line of a table that says what a query costs."""
+    note = "a query is compared with about this many entries"
+    return Figure("candidates", f"{expected_candidates:,.2f}", note)
 
 
 def stats_of(store: Store, bands: int, rows_per_band: int) -> IndexStats:

@@ -691,7 +691,7 @@ def test_info(index):
         *figures,
         *sizes,
         *buckets,
-        f"{stats.expected_candidates:,.2f}   mean number of entries",
+        f"{stats.expected_candidates:,.2f}   a query is compared with about this many",
     ):
         assert part in shown
     run("index", "remove", index, "1/0")

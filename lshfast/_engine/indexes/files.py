@@ -33,6 +33,7 @@ from lshfast._engine.kinds.kind import Insertion
 from lshfast._engine.plan import AnyPlan
 from lshfast._io import Corpus, DataError
 from lshfast._items.measures import MEASURES_OF, check_item_measure, is_distance
+from lshfast.index.index_stats import candidates_figure
 from lshfast.index.keys import Column, as_column, listed, take
 from lshfast.index.shards.places import bytes_at
 from lshfast.index.stores.values import OnDuplicate
@@ -45,9 +46,8 @@ if TYPE_CHECKING:
 
     OpenedIndex: TypeAlias = LSHIndex | ItemIndex[Any]
 
-# What is said of the keys of an index, and of the candidates of a query.
+# What is said of the keys of an index.
 KEYS = {"int": "integers", "str": "strings", None: "none yet"}
-EXPECTED = "mean number of entries in the buckets of a query, counted in each band"
 
 
 @contextmanager
@@ -158,7 +158,7 @@ class IndexSummary(Account):
             )
         yield figure("file", f"{self.file_bytes / 1e6:,.1f} MB", self.path, replaced)
         if self.expected_candidates is not None:
-            yield figure("candidates", f"{self.expected_candidates:,.2f}", EXPECTED)
+            yield candidates_figure(self.expected_candidates)
 
 
 def plan_of_build(
