@@ -94,3 +94,36 @@ def test_what_does_not_exist_is_found(tmp_path):
 
 def test_the_pages_show_many_commands():
     assert sum(len(shown_commands(page)) for page in PAGES) > 200
+
+
+FENCED = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
+COMMENT = re.compile(r"^ *%.*", re.MULTILINE)
+LIST_IN_SENTENCE = re.compile(r"(?<=[^\s:.|]\n) *1[.)] .*")
+
+
+@pytest.mark.parametrize(
+    ("text", "lost"),
+    [
+        ("at least 95\n% of them\n", ["% of them"]),
+        ("- at least 95\n  % of them\n", ["  % of them"]),
+        ("n (n −\n1) / 2 pairs\n", ["1) / 2 pairs"]),
+        ("first:\n\n1. a\n2. b\n\n```python\n%config x\n```\n", []),
+    ],
+)
+def test_lines_that_markdown_takes_for_something_else(text, lost):
+    """A line of a sentence that begins with % is a comment, and one that begins with 1. or 1) a list."""
+    assert misread(text) == lost
+
+
+def misread(text: str) -> list[str]:
+    text = FENCED.sub("", text)
+    return COMMENT.findall(text) + LIST_IN_SENTENCE.findall(text)
+
+
+def test_no_line_of_a_sentence_is_a_comment_or_a_list():
+    found = [
+        (str(page.relative_to(ROOT)), line)
+        for page in PAGES
+        for line in misread(page.read_text("utf-8"))
+    ]
+    assert found == []
