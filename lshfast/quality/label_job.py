@@ -15,12 +15,13 @@ from lshfast._engine.common_shingles import ignoring_common
 from lshfast._engine.frame import Job
 from lshfast._engine.inputs import Inputs, text_batches
 from lshfast._engine.options.stored import StoredOptions, read_options, write_beside
+from lshfast._engine.pages.evidence import ComparedForm, compared_form
 from lshfast._engine.pages.pair_sample import PairSample, edges_from
 from lshfast._engine.pairs.listed import PairArray
 from lshfast._engine.pairs.similar import SimilarPairs
 from lshfast._engine.plan import Plan
 from lshfast._engine.sketching import sketch_rows
-from lshfast._io.pages.differences import Differences, compare
+from lshfast._io.pages.differences import Differences
 from lshfast.kernels.text import Texts
 from lshfast.quality.label_sheet import (
     Answer,
@@ -49,14 +50,17 @@ class TextQuestion(Question):
     ----------
     texts : tuple of str
         Their beginnings, of at most TEXT_BYTES bytes.
+    form : ComparedForm
+        In which the run compares them.
     """
 
     texts: tuple[str, str]
+    form: ComparedForm
 
     @cached_property
     def differences(self) -> Differences:
         """The spans of both texts."""
-        return compare(*self.texts)
+        return self.form.differences(*self.texts)
 
 
 def label_files(
@@ -122,10 +126,11 @@ def label_files(
     sheet.take(before or [])
     write_beside(path, stored, True)
 
+    form = compared_form(plan)
+
     def question_of(pair: Any, **details: Any) -> TextQuestion:
-        return TextQuestion(
-            texts=(texts[int(pair["i"])], texts[int(pair["j"])]), **details
-        )
+        shown_texts = texts[int(pair["i"])], texts[int(pair["j"])]
+        return TextQuestion(texts=shown_texts, form=form, **details)
 
     sheet.ask_all(question_of, ask, precision)
     return sheet.estimate(precision)

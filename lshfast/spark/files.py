@@ -27,13 +27,14 @@ from lshfast._engine.clock import Stage
 from lshfast._engine.inputs import Inputs
 from lshfast._engine.options.stored import OF_FOLDER, StoredOptions
 from lshfast._engine.pages.dedup import page_of
-from lshfast._engine.pages.evidence import Evidence
+from lshfast._engine.pages.evidence import Evidence, compared_form
 from lshfast._engine.pages.run_pages import (
     PageOutput,
     check_page_output,
     named,
     refusal_of,
 )
+from lshfast._engine.plan import plan_of_options
 from lshfast._io import DataError
 from lshfast._io.pages.page import write_page
 from lshfast.spark.api import (
@@ -264,7 +265,7 @@ def run_pairs(
                 source.shown(page),
                 run.read_of_files,
                 source.files,
-                summary.normalize,
+                compared_form(plan),
             )
             title = f"Similar pairs in {named(inputs)}"
             _write_page(
@@ -531,7 +532,10 @@ def _write_page_of_removed(
     """Write the page of removed rows if there is one; `error` explains the missing outputs."""
     if outputs.page is not None:
         evidence = evidence_of_removed(
-            result, source.shown(outputs.page), source.files, summary.normalize
+            result,
+            source.shown(outputs.page),
+            source.files,
+            compared_form(plan_of_options(options)),
         )
         title = f"Near-duplicates in {named(source.paths)}"
         refusal = refusal_of(error)

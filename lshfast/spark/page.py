@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lshfast._common.choices import NormalForm
 from lshfast._engine.pages.evidence import (
+    AS_THEY_ARE,
     COLUMNS,
     LARGE_GROUPS,
     LEAST,
     LEAST_SIMILAR,
     TEXT_CHARACTERS,
     WHOLE_RANGE,
+    ComparedForm,
     Evidence,
     ExamplePair,
     InputRows,
-    differences_of,
     of_large_group,
     places_in_group,
     spread,
@@ -44,7 +44,7 @@ def evidence_of_removed(
     result: DataFrame,
     texts: DataFrame | None,
     names: Mapping[str, str],
-    normalize: NormalForm = "none",
+    form: ComparedForm = AS_THEY_ARE,
 ) -> Evidence:
     """Return what the page shows of removed rows.
 
@@ -56,8 +56,8 @@ def evidence_of_removed(
         The columns id and text of the rows that were read; None to show no texts.
     names : mapping of str to str
         The names of all files, by URL, also of those without rows.
-    normalize : {"none", "NFC", "NFKC"}, default "none"
-        The normal form in which the run compared texts.
+    form : ComparedForm
+        In which the run compared texts.
     """
     from pyspark.sql import functions as F
 
@@ -88,7 +88,7 @@ def evidence_of_removed(
             texts,
             inputs,
             removing=True,
-            normalize=normalize,
+            form=form,
         )
 
 
@@ -97,7 +97,7 @@ def evidence_of_similar(
     texts: DataFrame | None,
     rows_read: Mapping[str, int],
     names: Mapping[str, str],
-    normalize: NormalForm = "none",
+    form: ComparedForm = AS_THEY_ARE,
 ) -> Evidence:
     """Return what the page shows of pairs, as `lshfast.spark.pairs` returns them.
 
@@ -116,7 +116,7 @@ def evidence_of_similar(
             texts,
             inputs,
             removing=False,
-            normalize=normalize,
+            form=form,
         )
 
 
@@ -171,7 +171,7 @@ def _evidence(
     inputs: Sequence[InputRows],
     *,
     removing: bool,
-    normalize: NormalForm,
+    form: ComparedForm,
 ) -> Evidence:
     """Return the evidence of pairs of rows, the least similar first, and of groups."""
     from pyspark.sql import functions as F
@@ -209,22 +209,20 @@ def _evidence(
                 keys.update(pair[1:])
         shown_texts = _texts_of(texts, keys)
     examples = {
-        reason: [_example(pair, shown_texts, normalize) for pair in shown_pairs]
+        reason: [_example(pair, shown_texts, form) for pair in shown_pairs]
         for reason, shown_pairs in pairs_by_reason.items()
         if shown_pairs
     }
-    return Evidence(counts, group_sizes, examples, inputs)
+    return Evidence(counts, group_sizes, examples, inputs, form)
 
 
 def _example(
-    pair: SimilarRows, texts: Mapping[Any, str] | None, normalize: NormalForm
+    pair: SimilarRows, texts: Mapping[Any, str] | None, form: ComparedForm
 ) -> ExamplePair:
     row_spans: list[Span] = []
     other_spans: list[Span] = []
     if texts is not None:
-        row_spans, other_spans = differences_of(
-            texts[pair.id], texts[pair.other], normalize
-        )
+        row_spans, other_spans = form.differences(texts[pair.id], texts[pair.other])
     return ExamplePair(
         str(pair.id), str(pair.other), pair.similarity, row_spans, other_spans
     )

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lshfast._common.choices import NormalForm
 from lshfast._common.errors import TooManyRemovedError
 from lshfast._common.visible import without_secrets
 from lshfast._engine.pages.dedup import page_of
@@ -17,10 +16,12 @@ from lshfast._engine.pages.evidence import (
     LEAST_SIMILAR,
     WHOLE_RANGE,
     Compared,
+    ComparedForm,
     Evidence,
     ExamplePair,
     InputRows,
     columns_of,
+    compared_form,
     compared_spans,
     of_large_group,
     spread,
@@ -111,23 +112,21 @@ class _LargeGroup(NamedTuple):
 class _ShownRows(NamedTuple):
     """The keys of rows, the texts of those that are shown, and keys of entries that are kept.
 
-    The texts are None if no text is shown; those of a pair are shown in the normal form. The key of
-    an entry is that of the row removed for it.
+    The texts are None if no text is shown; those of a pair are shown in the form that is compared.
+    The key of an entry is that of the row removed for it.
     """
 
     keys: dict[int, str]
     texts: dict[int, str] | None
     entries: dict[int, str]
-    normalize: NormalForm
+    form: ComparedForm
 
     def example(self, pair: Compared) -> ExamplePair:
         """Return a pair as the page shows it."""
         spans: tuple[Any, Any] = ([], [])
         if self.texts is not None:
             earlier_text = self.texts.get(_row_shown(pair.other))
-            spans = compared_spans(
-                pair, self.texts, earlier_text, normalize=self.normalize
-            )
+            spans = compared_spans(pair, self.texts, earlier_text, self.form)
         is_entry = pair.other < 0
         kept_key = self.entries[pair.row] if is_entry else self.keys[pair.other]
         return ExamplePair(self.keys[pair.row], kept_key, pair.similarity, *spans)
@@ -162,7 +161,9 @@ def _evidence(
     for note in notes:
         sizes.update(dict(note["group_sizes"]))
     similarities = np.array([note["similarities"] for note in notes], np.int64)
-    return Evidence(np.asarray(similarities.sum(axis=0)), sizes, examples, inputs)
+    return Evidence(
+        np.asarray(similarities.sum(axis=0)), sizes, examples, inputs, rows.form
+    )
 
 
 def _least_similar(notes: list[dict[str, Any]]) -> list[Compared]:
@@ -219,8 +220,8 @@ def _rows(
             if shown:
                 texts |= _texts(corpus, first, shown_rows.intersection(rows_of_shard))
     entries = {row: key for note in notes for row, key in note["entries"]}
-    normalize = plan.engine.shingles.normalize
-    return _ShownRows(keys, texts if shown else None, entries, normalize)
+    form = compared_form(plan.engine)
+    return _ShownRows(keys, texts if shown else None, entries, form)
 
 
 def _row_shown(number: int) -> int:

@@ -52,7 +52,7 @@ def test_a_removed_row(tmp_path, source, name):
     )
     assert f"exact             {result.similarity[1]:.4f}" in said
     assert "4 rows   first is kept; also removed: copy, also near\n" in said
-    assert "[- and more-]" in said
+    assert "[-and more-]" in said
     assert repr(result.explain("near", [row["text"] for row in ROWS])) == said.rstrip(
         "\n"
     )
@@ -304,7 +304,7 @@ def test_the_tables_of_a_run_in_stages(tmp_path, kind):
     assert read_options(str(removed)) == read_options(str(removed / f"00001.{kind}"))
     said = explained("near", *sources, "--removed", removed)
     assert said.startswith("near: removed; first is kept instead\n")
-    assert "[- and more-]" in said
+    assert "[-and more-]" in said
 
 
 def test_a_folder_without_options(tmp_path, source):

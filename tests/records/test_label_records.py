@@ -525,10 +525,7 @@ def test_two_fields_with_one_column_are_shown_beside_their_own(tmp_path):
     assert header[-4:] == ["a.given", "b.given=surname", "a.surname", "b.surname"]
     shown = asking(review, tmp_path / "labels.csv", "q\n").stderr
     assert "given=surname" in shown
-    assert (
-        shown.count("Ann Lee") + shown.count("Ann{+ Lee+}") + shown.count("{+Ann +}Lee")
-        == 2
-    )
+    assert shown.count("Ann {+Lee+}") == shown.count("{+Ann+} Lee") == 1
 
 
 def test_ids_that_a_spreadsheet_would_run_are_resumed(tmp_path):

@@ -329,10 +329,10 @@ class DedupResult(Shown):
             The cat sat on the mat
         <BLANKLINE>
           2  (words of this row only are between [- and -], moved ones between < and >)
-            [-The-] cat sat on the mat[-!-]
+            The cat sat on the mat!
         <BLANKLINE>
           0  (words of this row only are between {+ and +})
-            {+the+} cat sat on the mat
+            the cat sat on the mat
         """
         from lshfast._engine.pages.evidence import texts_of_column
         from lshfast._engine.pages.explanation import explain_row
@@ -427,7 +427,11 @@ class DedupResult(Shown):
         True
         """
         from lshfast._engine.pages.dedup import page_of, radius_of
-        from lshfast._engine.pages.evidence import evidence_of, texts_of_column
+        from lshfast._engine.pages.evidence import (
+            compared_form,
+            evidence_of,
+            texts_of_column,
+        )
         from lshfast._engine.pages.run_pages import PageOutput
         from lshfast._engine.plan import plan_of_options
         from lshfast._io.pages.page import check_page, write_page
@@ -437,9 +441,12 @@ class DedupResult(Shown):
             raise ValueError(
                 f"texts must have one text per row: {len(self)} texts, not {len(texts)}"
             )
-        radius = radius_of(plan_of_options(self.options))
+        plan = plan_of_options(self.options)
         evidence = evidence_of(
-            self, None if texts is None else texts_of_column(texts), radius=radius
+            self,
+            None if texts is None else texts_of_column(texts),
+            radius=radius_of(plan),
+            form=compared_form(plan),
         )
         output = PageOutput(os.fspath(path), texts is not None)
         page = page_of(self.summary, self.options, evidence, output, title=title)

@@ -92,6 +92,7 @@ def page_of(
         sources=list(_sources(summary, evidence)),
         examples=list(evidence.examples.items()),
         texts=output.texts,
+        uncounted=evidence.form.counting.uncounted,
         left_out="Texts are" if plan.of_texts else f"The {plural(plan.kind)} are",
         options=_options(options, plan),
         command=output.command,

@@ -13,7 +13,15 @@ from lshfast._common.choices import NormalForm
 from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast._engine.account.summary import Summary
 from lshfast._engine.pairs.listed import PairArray
-from lshfast._io.pages.differences import Differences, Span, compare, excerpt
+from lshfast._engine.plan import AnyPlan
+from lshfast._io.pages.differences import (
+    EVERYTHING,
+    Counting,
+    Differences,
+    Span,
+    compare,
+    excerpt,
+)
 from lshfast._io.pages.page import short
 from lshfast.join.pair_arrays import PAIR
 from lshfast.kernels.text import Texts
@@ -93,6 +101,40 @@ class InputRows(NamedTuple):
         return self.removed / max(self.read, 1)
 
 
+class ComparedForm(NamedTuple):
+    """In which form values are shown, and what counts when their differences are marked.
+
+    The defaults are for values that a run does not compare as texts, such as elements of sets.
+    """
+
+    normalize: NormalForm = "none"
+    counting: Counting = EVERYTHING
+
+    def differences(self, first: str, second: str) -> Differences:
+        """Return the spans of two texts."""
+        texts = [first, second]
+        if self.normalize != "none":
+            normal = normalized(Texts(texts), self.normalize)
+            texts = [normal[place].decode() for place in (0, 1)]
+        return compare(*texts, self.counting)
+
+
+AS_THEY_ARE = ComparedForm()
+
+
+def compared_form(plan: AnyPlan) -> ComparedForm:
+    """Return the form in which a run compares its items."""
+    if plan.of_texts is None:
+        return AS_THEY_ARE
+    shingles = plan.of_texts.shingles
+    counting = Counting(
+        case=not shingles.lowercase,
+        punctuation=shingles.unit in ("char", "symbol"),
+        white_space=shingles.unit == "char",
+    )
+    return ComparedForm(shingles.normalize, counting)
+
+
 @dataclass(frozen=True)
 class Evidence:
     """The parts of a page that do not come from the summary.
@@ -108,12 +150,15 @@ class Evidence:
     examples : dict of str to list of ExamplePair
         By what they are examples of.
     inputs : sequence of InputRows
+    form : ComparedForm
+        Of the values of the examples.
     """
 
     similarities: Int64Array
     group_sizes: Mapping[int, int]
     examples: Mapping[str, list[ExamplePair]]
     inputs: Sequence[InputRows] = field(default_factory=tuple)
+    form: ComparedForm = AS_THEY_ARE
 
 
 TextsOf: TypeAlias = Callable[[Int64Array], Mapping[int, str]]
@@ -124,6 +169,7 @@ def evidence_of(
     texts_of: TextsOf | None,
     inputs: Sequence[InputRows] = (),
     radius: float | None = None,
+    form: ComparedForm = AS_THEY_ARE,
 ) -> Evidence:
     """Return the evidence of the removed rows of a result.
 
@@ -135,6 +181,8 @@ def evidence_of(
     inputs : sequence of InputRows
     radius : float, optional
         The radius of a run by distance, which then takes the place of the similarity.
+    form : ComparedForm
+        Of the texts.
     """
     removed = np.flatnonzero(~result.keep)
     similarity = closeness(np.nan_to_num(result.similarity[removed]), radius)
@@ -146,7 +194,9 @@ def evidence_of(
         ]
         for reason, rows in _choices(result, removed, similarity, sizes)
     }
-    return _evidence(result, counts_of(similarity), pairs_by_reason, texts_of, inputs)
+    return _evidence(
+        result, counts_of(similarity), pairs_by_reason, texts_of, inputs, form
+    )
 
 
 def evidence_of_pairs(
@@ -154,9 +204,10 @@ def evidence_of_pairs(
     result: Decided,
     texts_of: TextsOf | None,
     inputs: Sequence[InputRows] = (),
+    form: ComparedForm = AS_THEY_ARE,
 ) -> Evidence:
     """Return the evidence of similar pairs; parameters as for `evidence_of`."""
-    return _evidence(result, sample.counts, sample.chosen(), texts_of, inputs)
+    return _evidence(result, sample.counts, sample.chosen(), texts_of, inputs, form)
 
 
 def texts_of_column(column: Sequence[Any]) -> TextsOf:
@@ -276,6 +327,7 @@ def _evidence(
     pairs_by_reason: Mapping[str, list[Compared]],
     texts_of: TextsOf | None,
     inputs: Sequence[InputRows],
+    form: ComparedForm,
 ) -> Evidence:
     rows = set[int]()
     for pairs in pairs_by_reason.values():
@@ -285,11 +337,11 @@ def _evidence(
     if texts_of is not None:
         texts = texts_of(np.array(sorted(rows), np.int64)) if rows else {}
     examples = {
-        reason: [_example(result, pair, texts) for pair in pairs]
+        reason: [_example(result, pair, texts, form) for pair in pairs]
         for reason, pairs in pairs_by_reason.items()
         if pairs
     }
-    return Evidence(counts, group_sizes_of(result), examples, inputs)
+    return Evidence(counts, group_sizes_of(result), examples, inputs, form)
 
 
 def group_sizes_of(result: Decided) -> dict[int, int]:
@@ -321,7 +373,10 @@ def _choices(
 
 
 def _example(
-    result: Decided, pair: Compared, texts: Mapping[int, str] | None
+    result: Decided,
+    pair: Compared,
+    texts: Mapping[int, str] | None,
+    form: ComparedForm,
 ) -> ExamplePair:
     keys = [
         str(row if result.keys is None else result.keys[row])
@@ -334,24 +389,15 @@ def _example(
         earlier_text = result.earlier_texts[pair.row]
     spans: tuple[list[Span], list[Span]] = ([], [])
     if texts is not None:
-        spans = compared_spans(pair, texts, earlier_text, result.summary.normalize)
+        spans = compared_spans(pair, texts, earlier_text, form)
     return ExamplePair(keys[0], keys[1], pair.similarity, *spans)
-
-
-def differences_of(first: str, second: str, normalize: NormalForm) -> Differences:
-    """Return the spans of two texts in the normal form that is compared."""
-    texts = [first, second]
-    if normalize != "none":
-        normal = normalized(Texts(texts), normalize)
-        texts = [normal[place].decode() for place in (0, 1)]
-    return compare(*texts)
 
 
 def compared_spans(
     pair: Compared,
     texts: Mapping[int, str],
     earlier_text: str | None = None,
-    normalize: NormalForm = "none",
+    form: ComparedForm = AS_THEY_ARE,
 ) -> tuple[list[Span], list[Span]]:
     """Return the texts of two rows with their differences; an entry of an index may have none."""
     removed_text = texts[pair.row]
@@ -363,6 +409,4 @@ def compared_spans(
         )
         return excerpt(removed_text), [reason]
     kept_text = texts[pair.other] if earlier_text is None else earlier_text
-    return differences_of(
-        removed_text[:TEXT_CHARACTERS], kept_text[:TEXT_CHARACTERS], normalize
-    )
+    return form.differences(removed_text[:TEXT_CHARACTERS], kept_text[:TEXT_CHARACTERS])

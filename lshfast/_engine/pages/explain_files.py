@@ -13,7 +13,7 @@ from lshfast._common.visible import shortened
 from lshfast._engine.account.display import SIMILARITY_NAMES
 from lshfast._engine.inputs import Inputs, text_batches
 from lshfast._engine.options.stored import OF_FOLDER, StoredOptions
-from lshfast._engine.pages.evidence import differences_of
+from lshfast._engine.pages.evidence import compared_form
 from lshfast._engine.pages.explanation import COMMON, MOST_ROWS, Explanation, shared_of
 from lshfast._engine.parts.removals import EARLIER_TEXT
 from lshfast._engine.plan import AnyPlan
@@ -159,9 +159,7 @@ def explain(
         if len(texts) == 2:
             row_text, second_text = texts
             shared = shared_of(row_text, second_text, text_plan)
-            differences = differences_of(
-                row_text, second_text, text_plan.shingles.normalize
-            )
+            differences = compared_form(plan).differences(row_text, second_text)
     compared = second != kept_key
     if compared:
         removed = NOT_REMOVED

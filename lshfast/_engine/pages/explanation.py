@@ -14,7 +14,7 @@ from lshfast._common.run_key import draw_hash_key
 from lshfast._common.types import BoolArray
 from lshfast._common.visible import visible
 from lshfast._engine.account.display import SIMILARITY_NAMES, bound_name
-from lshfast._engine.pages.evidence import Decided, TextsOf, differences_of
+from lshfast._engine.pages.evidence import Decided, TextsOf, compared_form
 from lshfast._engine.plan import AnyPlan, Plan
 from lshfast._io.pages.differences import Differences, Span
 from lshfast._io.pages.page import short
@@ -208,9 +208,7 @@ def explain_row(
         texts = texts_of(np.unique(np.array(rows, np.int64)))
         kept_text = texts[keeper] if earlier_text is None else earlier_text
         shared = shared_of(texts[row], kept_text, text_plan)
-        differences = differences_of(
-            texts[row], kept_text, text_plan.shingles.normalize
-        )
+        differences = compared_form(plan).differences(texts[row], kept_text)
     return Explanation(
         row if result.keys is None else result.keys[row],
         result.kept_key(row),

@@ -16,10 +16,12 @@ from lshfast._engine.account.report import DedupResult
 from lshfast._engine.columns import Column, ShingledTexts
 from lshfast._engine.pages.dedup import page_of, radius_of
 from lshfast._engine.pages.evidence import (
+    AS_THEY_ARE,
     TEXT_CHARACTERS,
     InputRows,
     SampledPairs,
     TextsOf,
+    compared_form,
     evidence_of,
     evidence_of_pairs,
 )
@@ -63,6 +65,7 @@ class RowPage:
         self._sample = SampledPairs(self._radius) if listing else None
         self.texts_of = partial(texts_by_row, corpus)
         self._show(output, corpus, plan.of_texts is None)
+        self._form = compared_form(plan) if self._texts_are_shown else AS_THEY_ARE
 
     def _show(self, output: PageOutput, corpus: Corpus, items: bool) -> None:
         """Choose what is shown of a row: its text, or the value of a column."""
@@ -105,10 +108,12 @@ class RowPage:
         inputs = inputs_of(self._corpus, result)
         if self._sample is None:
             what = "Near-duplicates"
-            evidence = evidence_of(result, texts, inputs, self._radius)
+            evidence = evidence_of(result, texts, inputs, self._radius, self._form)
         else:
             what = "Similar pairs"
-            evidence = evidence_of_pairs(self._sample, result, texts, inputs)
+            evidence = evidence_of_pairs(
+                self._sample, result, texts, inputs, self._form
+            )
         page = page_of(
             result.summary,
             result.options,

@@ -20,6 +20,7 @@ from lshfast.records.tables.fields import Kind
 # the levels of a missing value, and of equal values; a higher level agrees less
 MISSING_LEVEL = 0
 EXACT_LEVEL = 1
+EQUAL = "equal"
 
 # For each kind, the meaning of the levels from 2 on, and their limits of similarity or difference.
 LEVELS: dict[Kind, tuple[tuple[str, ...], tuple[float, ...]]] = {
@@ -163,7 +164,7 @@ class FieldLevels:
         names = [f"within {days} day{'s' if days > 1 else ''}" for days in DAYS]
         names += LEVELS["date"][0]
         close = close_levels(len(names), len(DAYS) + CLOSE["date"])
-        return cls(("missing", "equal", *names), LEVELS["date"][1], close, DAYS)
+        return cls(("missing", EQUAL, *names), LEVELS["date"][1], close, DAYS)
 
     @classmethod
     def _of_crowded_numbers(cls, distances: Float64Array) -> FieldLevels:
@@ -174,7 +175,7 @@ class FieldLevels:
             return cls.of_kind("number")
         names = (*(f"within {limit:.3g}" for limit in limits), "other")
         return cls(
-            ("missing", "equal", *names),
+            ("missing", EQUAL, *names),
             tuple((limits / unit).tolist()),
             close_levels(len(names), len(limits)),
             (),
@@ -184,7 +185,7 @@ class FieldLevels:
 
 def labels_of(kind: Kind) -> tuple[str, ...]:
     """Return what the levels of a kind mean, from that of a missing value on."""
-    return ("missing", "equal", *LEVELS[kind][0])
+    return ("missing", EQUAL, *LEVELS[kind][0])
 
 
 def close_levels(different: int, close: int) -> BoolArray:

@@ -19,7 +19,12 @@ from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.kernels import pairs
 from lshfast.records.candidates.record_texts import RecordComparer
 from lshfast.records.comparison.levels import Agreement, FieldComparer
-from lshfast.records.comparison.nearness import EXACT_LEVEL, EXCHANGED, MISSING_LEVEL
+from lshfast.records.comparison.nearness import (
+    EQUAL,
+    EXACT_LEVEL,
+    EXCHANGED,
+    MISSING_LEVEL,
+)
 from lshfast.records.linkage import Linkage
 from lshfast.records.tables.coded_fields import CodedField
 from lshfast.records.tables.fields import Field
@@ -288,7 +293,7 @@ def edits_text(edits: float) -> str:
     if np.isnan(edits):
         return "missing"
     if edits in (0, np.inf):
-        return "equal" if edits == 0 else "other"
+        return EQUAL if edits == 0 else "other"
     return f"{edits:.4g} edit{'' if edits == 1 else 's'}"
 
 

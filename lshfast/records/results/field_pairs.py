@@ -8,9 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from lshfast._io.pages.differences import Differences, compare
+from lshfast._io.pages.differences import Counting, Differences, compare
 from lshfast.records.tables.distinct_values import as_text, is_missing
 from lshfast.records.tables.fields import Field
+
+# What counts in the normal form of values; see `normal_form`.
+IN_NORMAL_FORM = Counting(
+    case=False, accents=False, punctuation=False, white_space=False
+)
 
 
 class FieldPair(NamedTuple):
@@ -38,8 +43,8 @@ class FieldPair(NamedTuple):
 
     @property
     def differences(self) -> Differences:
-        """The spans of both values."""
-        return compare(self.left or "", self.right or "")
+        """The spans of both values; what their normal form is without is not marked."""
+        return compare(self.left or "", self.right or "", IN_NORMAL_FORM)
 
 
 class PairColumns(NamedTuple):

@@ -17,6 +17,7 @@ from lshfast.records.results.display import (
     notes_of,
     skipped_lines,
 )
+from lshfast.records.results.field_pairs import IN_NORMAL_FORM
 from lshfast.records.results.overview import (
     expected_steps,
     sentences,
@@ -70,6 +71,7 @@ def page_of(view: RunView, *, title: str, command: str = "", texts: bool = True)
         sentences=[short(sentence, 600) for sentence in sentences(run)],
         account=[*summary.figures()],
         texts=texts,
+        uncounted=IN_NORMAL_FORM.uncounted,
         scores=_scores(view) if has_scores else None,
         steps=expected_steps(named_steps),
         changes=threshold_changes(view),

@@ -13,6 +13,7 @@ from lshfast._io.pages.diagrams import Edge, Scale, graph, step
 from lshfast._io.pages.differences import Span
 from lshfast._io.pages.page import short
 from lshfast.kernels.sets import components
+from lshfast.records.comparison.nearness import EQUAL
 from lshfast.records.results.run_view import ComparedField, RunView, ScoredPair
 from lshfast.records.results.text_tables import signed
 from lshfast.records.tables.distinct_values import as_text, is_missing
@@ -161,7 +162,7 @@ def _values(field: ComparedField) -> Sequence[list[Span]]:
     if field.pair is None:
         return [], []
     pair = field.pair.cut(VALUE_CHARACTERS)
-    if pair.left is not None and pair.right is not None:
+    if pair.left is not None and pair.right is not None and field.how != EQUAL:
         return pair.differences
     return [
         [Span("gap", "missing") if text is None else Span("same", text)]

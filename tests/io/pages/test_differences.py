@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lshfast._io.pages import differences
-from lshfast._io.pages.differences import Span, compare, excerpt
+from lshfast._io.pages.differences import Counting, Span, compare, excerpt
 
 
 def text(spans, *kinds):
@@ -39,26 +39,104 @@ def test_leaves_out_long_equal_parts():
     assert [span.kind for span in left] == ["other", "same", "gap", "same", "other"]
 
 
+WORDS_COUNT = Counting(case=False, punctuation=False, white_space=False)
+SYMBOLS_COUNT = Counting(case=False, white_space=False)
+CHARACTERS_COUNT = Counting(case=False)
+
+
+@pytest.mark.parametrize(
+    ("counting", "first", "second", "marked"),
+    [
+        (WORDS_COUNT, "Hello, World!", "hello world", ("", "")),
+        (WORDS_COUNT, "a  b\nc", "A-b c.", ("", "")),
+        (WORDS_COUNT, "Hello, World!", "hello word", ("World", "word")),
+        (
+            WORDS_COUNT,
+            "one, TWO; three four",
+            "One six five four",
+            ("TWO; three", "six five"),
+        ),
+        (WORDS_COUNT, "ab", "a b", ("ab", "a b")),
+        (WORDS_COUNT, "ΟΔΟΣ", "οδοσ", ("", "")),  # no final sigma, as in shingles
+        (WORDS_COUNT, "İstanbul", "istanbul", ("", "")),
+        (WORDS_COUNT, "कि", "का", ("\u093f", "\u093e")),  # marks are parts of words
+        (WORDS_COUNT, "", "...", ("", "")),
+        (SYMBOLS_COUNT, "F(x) ;", "f( x );", ("", "")),
+        (SYMBOLS_COUNT, "f(x)", "f[x]", ("()", "[]")),
+        (CHARACTERS_COUNT, "Hello  World", "hello world", ("  ", " ")),
+        (Counting(), "Hello", "hello", ("Hello", "hello")),
+        (Counting(case=False, accents=False), "Zoë", "ZOE", ("", "")),
+        (Counting(case=False), "Zoë", "ZOE", ("Zoë", "ZOE")),
+    ],
+)
+def test_only_what_counts_is_marked(counting, first, second, marked):
+    sides = compare(first, second, counting)
+    assert tuple(text(spans, "other", "moved") for spans in sides) == marked
+    for given_text, spans in zip((first, second), sides, strict=True):
+        assert text(spans, "same", "other", "moved") == given_text
+
+
+def test_a_difference_behind_many_that_do_not_count_is_shown():
+    start = "one Two three, four " * 2500
+    left, right = compare(start + "end", start.lower() + "other", WORDS_COUNT)
+    assert text(left, "other") == "end"
+    assert text(right, "other") == "other"
+    assert left[0].kind == right[0].kind == "gap"
+
+
+def test_both_texts_are_shown_where_one_has_more():
+    start = "some words that both of them have " * 20
+    left, right = compare(f"{start} end", f"{start} which is here only, end")
+    assert text(left, "other") == ""
+    assert text(left, "same").endswith("both of them have  end")
+    assert text(right, "other").strip() == "which is here only,"
+    assert left[0].kind == right[0].kind == "gap"
+
+
+def test_few_words_between_differences_are_not_left_out():
+    middle = "word " * 27
+    left, _ = compare(f"a {middle}b", f"c {middle}d")
+    assert [span.kind for span in left] == ["other", "same", "other"]
+
+
+@pytest.mark.parametrize(
+    ("counting", "words"),
+    [
+        (Counting(), ""),
+        (CHARACTERS_COUNT, "case"),
+        (SYMBOLS_COUNT, "case and white space"),
+        (WORDS_COUNT, "case, punctuation and white space"),
+    ],
+)
+def test_what_does_not_count_in_words(counting, words):
+    assert counting.uncounted == words
+
+
 WORDS = st.lists(
     st.sampled_from(["a", "b", "c d", "東京", ",", "\n", "\ud800", "x" * 90]),
     max_size=30,
 ).map(" ".join)
 
 
-@given(WORDS, WORDS)
-def test_nothing_is_lost_in_short_texts(left, right):
-    for given_text, spans in zip((left, right), compare(left, right), strict=True):
+@pytest.mark.parametrize("counting", [Counting(), WORDS_COUNT])
+@given(left=WORDS, right=WORDS)
+def test_nothing_is_lost_in_short_texts(counting, left, right):
+    sides = compare(left, right, counting)
+    for given_text, spans in zip((left, right), sides, strict=True):
         if "gap" not in {span.kind for span in spans}:
             assert text(spans, "same", "other", "moved") == given_text
-    if left != right:
+    if left != right and counting == Counting():
         assert any(
             span.kind != "same" for spans in compare(left, right) for span in spans
         )
 
 
+@pytest.mark.parametrize("counting", [Counting(), WORDS_COUNT])
 @pytest.mark.parametrize(
     ("left", "right"),
     [
+        ("A " * 10**6, "a " * 10**6),
+        ("\u0301" * 10**6, "a" + "\u0301" * 10**6),
         ("a " * 10**6, "b " * 10**6),
         ("a" * 10**7, "a" * 10**7 + "b"),
         ("a " * 10**5 + "b", "a " * 10**5 + "c"),
@@ -66,8 +144,8 @@ def test_nothing_is_lost_in_short_texts(left, right):
         ("", "a " * 10**6),
     ],
 )
-def test_what_is_shown_is_limited(left, right):
-    for spans in compare(left, right):
+def test_what_is_shown_is_limited(counting, left, right):
+    for spans in compare(left, right, counting):
         assert (
             len(text(spans, "same", "other", "moved"))
             <= differences.MOST_CHARACTERS + 40
