@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from lshfast._common.extras import optional
+from lshfast._common.nearest import no_column
 from lshfast._engine.executors.memory import dedup as dedup_items
 from lshfast._engine.executors.memory import pairs as pairs_of_items
 from lshfast.banding.bands import Bands
@@ -222,9 +223,7 @@ def _table(relation: Any, *names: str | None) -> Any:
     for name in names:
         if name is not None and (count := relation.columns.count(name)) != 1:
             columns = f"there are {count} columns" if count else "there is no column"
-            raise ValueError(
-                f"{columns} {name!r}; columns are: {', '.join(relation.columns)}"
-            )
+            raise ValueError(no_column(name, relation.columns, columns))
     return (
         relation.to_arrow_table()
         if hasattr(relation, "to_arrow_table")

@@ -26,6 +26,7 @@ from lshfast._common.column_paths import (
     value_at,
 )
 from lshfast._common.extras import optional
+from lshfast._common.nearest import no_column
 from lshfast._common.types import Int64Array
 from lshfast._engine.account.report import DedupResult
 from lshfast._engine.executors.memory import dedup as dedup_items
@@ -189,9 +190,7 @@ def _stored_columns(columns: Sequence[str], column: ColumnNames) -> list[str]:
     for name in names_of(column):
         outer = name if name in columns else steps_of(name)[0]
         if outer not in columns:
-            raise ValueError(
-                f"there is no column {name!r}; columns are: {', '.join(map(repr, columns))}"
-            )
+            raise ValueError(no_column(name, columns, "there is no column"))
         stored_columns.append(outer)
     return list(dict.fromkeys(stored_columns))
 

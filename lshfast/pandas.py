@@ -17,7 +17,7 @@ import numpy as np
 
 from lshfast._common.checks import ADDED_COLUMNS, check_annotation
 from lshfast._common.extras import optional
-from lshfast._engine.column_options import with_columns
+from lshfast._engine.column_options import column_of_frame, with_columns
 from lshfast._engine.executors.memory import dedup as dedup_items
 from lshfast._engine.executors.memory import pairs as pairs_of_items
 
@@ -61,7 +61,7 @@ class FrameLsh:
         Raises
         ------
         KeyError
-            If there is no such column.
+            If there is no such column; the error names the columns.
         ValueError, TypeError
             As for `lshfast.dedup`; with `annotate`, if there are columns of these names, or with
             `against`.
@@ -79,7 +79,7 @@ class FrameLsh:
         if annotate:
             check_annotation(self._frame.columns, options)
         run_options = with_columns(self._frame, options)
-        result = dedup_items(self._frame[column], **run_options)
+        result = dedup_items(column_of_frame(self._frame, column), **run_options)
         if not annotate:
             return self._frame[result.keep]
         labels = np.empty(len(result), object)
@@ -118,7 +118,7 @@ class FrameLsh:
         >>> df.lsh.pairs("text").values.tolist()
         [['a', 'b', 1.0]]
         """
-        similar_pairs = pairs_of_items(self._frame[column], **options)
+        similar_pairs = pairs_of_items(column_of_frame(self._frame, column), **options)
         labels = self._frame.index
         (first, second, value) = similar_pairs.dtype.names or ("i", "j", "similarity")
         return pd.DataFrame(

@@ -17,11 +17,12 @@ from typing import Any
 
 from lshfast._common.checks import ADDED_COLUMNS, check_annotation
 from lshfast._common.extras import optional
-from lshfast._engine.column_options import with_columns
+from lshfast._engine.column_options import column_of_frame, with_columns
 from lshfast._engine.executors.memory import dedup as dedup_items
 from lshfast._engine.executors.memory import pairs as pairs_of_items
 
 pl = optional("polars", "polars")
+ColumnNotFoundError = pl.exceptions.ColumnNotFoundError
 
 __all__ = ["DataFrameLsh", "LazyFrameLsh"]
 
@@ -62,7 +63,7 @@ class DataFrameLsh:
         Raises
         ------
         polars.exceptions.ColumnNotFoundError
-            If there is no such column.
+            If there is no such column; the error names the columns.
         ValueError, TypeError
             As for `lshfast.dedup`; with `annotate`, if there are columns of these names, or with
             `against`.
@@ -76,8 +77,10 @@ class DataFrameLsh:
         """
         if annotate:
             check_annotation(self._frame.columns, options)
-        run_options = with_columns(self._frame, options)
-        result = dedup_items(self._frame[column], **run_options)
+        run_options = with_columns(self._frame, options, ColumnNotFoundError)
+        result = dedup_items(
+            column_of_frame(self._frame, column, ColumnNotFoundError), **run_options
+        )
         if not annotate:
             return self._frame.filter(pl.Series(result.keep))
         is_removed = pl.Series(~result.keep)
@@ -112,7 +115,9 @@ class DataFrameLsh:
         >>> df.lsh.pairs("text").rows()
         [(0, 1, 1.0)]
         """
-        similar_pairs = pairs_of_items(self._frame[column], **options)
+        similar_pairs = pairs_of_items(
+            column_of_frame(self._frame, column, ColumnNotFoundError), **options
+        )
         return pl.DataFrame(
             {name: similar_pairs[name] for name in similar_pairs.dtype.names or ()}
         )

@@ -14,6 +14,7 @@ from math import log2
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from lshfast._common.choices import plural
 from lshfast._common.display import Figure, bands_and_rows, counted, figure
 from lshfast._common.startup import INTERRUPTED
 from lshfast._common.visible import one_line, printable, visible
@@ -443,7 +444,11 @@ def bands_table(plan: Plan, libraries: Sequence[LibraryDefaults] = ()) -> str:
     bands = plan.bands
     slots = counted(plan.hasher.num_perm, "slot")
     place = f"at the threshold {plan.threshold:g}"
-    place += ", for texts of one size" if plan.measure == "containment" else ""
+    place += (
+        f", for {plural(plan.kind)} of one size"
+        if plan.measure == "containment"
+        else ""
+    )
     recall = f"recall {place}: {float(bands.probability(plan.equal_jaccard)):.4f}"
     tables = [
         f"{bands_and_rows(bands.bands, bands.rows_per_band)}: {bands.slots} of {slots}\n"

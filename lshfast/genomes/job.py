@@ -310,7 +310,7 @@ def _page(
         sketches,
         other_sketches,
         summary.least,
-        title=f"Similar genomes in {named([printable(path) for path in inputs.paths])}",
+        title=f"Similar genomes in {named([printable(path) for path in inputs.paths], 'input')}",
         account=summary.figures(),
         command=page.command,
     )

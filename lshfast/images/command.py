@@ -48,7 +48,7 @@ IMAGES_OPTIONS = (
     daily_option(
         "keep",
         "largest",
-        "Which image of a group is kept: most pixels, then most bytes; or the first.",
+        "Which image of a group is kept: most pixels, then colour, then most bytes; or the first.",
         ImageKeep,
     ),
     Option(

@@ -126,6 +126,7 @@ MOST_VALUE = 1e38
 STRIP_PIXELS = 1 << 18
 
 WIDE_MODES = ("I;16", "I;16B", "I;16L", "I;16N", "I", "F")
+GREY_MODES = ("1", "L", "LA", "La", *WIDE_MODES)
 
 _large = threading.Lock()
 
@@ -143,6 +144,8 @@ class Decoded:
         Pixels of the image in the file, as it is shown.
     nbytes : int
         Size of the file.
+    in_colour : bool
+        Whether the file stores colours, be they all grey.
     blocks : (int, int)
         Pixels in the file, across and down, of which a pixel of `image` is the average.
     reversed : (bool, bool)
@@ -153,6 +156,7 @@ class Decoded:
     width: int
     height: int
     nbytes: int
+    in_colour: bool
     blocks: tuple[int, int] = (1, 1)
     reversed: tuple[bool, bool] = (False, False)
 
@@ -299,6 +303,7 @@ def _decode(
         raise ImageError('is HEIC, which needs a package: pip install "lshfast[heic]"')
     image = optional("PIL.Image", "images").open(stream, formats=formats())
     width, height = image.size
+    in_colour = image.mode not in GREY_MODES
     _check_size(width, height, max_pixels)
     is_jpeg = image.format in ("JPEG", "MPO")
     several = is_jpeg and not _has_one_scan(stream)
@@ -322,12 +327,14 @@ def _decode(
         image = _flat(image, colour)
     blocks = scale * blocks[0], scale * blocks[1]
     if turn is None:
-        return Decoded(image, width, height, stream.nbytes, blocks)
+        return Decoded(image, width, height, stream.nbytes, in_colour, blocks)
     image = image.transpose(turn)
     if turn in TRANSPOSING:
         width, height = height, width
         blocks = blocks[1], blocks[0]
-    return Decoded(image, width, height, stream.nbytes, blocks, REVERSED[turn])
+    return Decoded(
+        image, width, height, stream.nbytes, in_colour, blocks, REVERSED[turn]
+    )
 
 
 def _check_size(width: int, height: int, max_pixels: int) -> None:

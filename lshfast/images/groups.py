@@ -112,6 +112,8 @@ class ImageDedup:
         A place in `lshfast.images.hashing.ORIENTATIONS`; 0 if the row is kept.
     radius : int
     against : KnownHashes or None
+    preference : {"largest", "first"}
+        Which image of a group is kept; see `lshfast.images.dedup`.
 
     See Also
     --------
@@ -128,6 +130,7 @@ class ImageDedup:
     orientation: Int64Array
     radius: int
     against: KnownHashes | None = None
+    preference: ImageKeep = "largest"
 
     def __len__(self) -> int:
         return len(self.keep)
@@ -214,7 +217,8 @@ def dedup(
         The most bits in which hashes of copies differ, at least 0 and at most the bits of a hash.
         By default 31 of 256 for PDQ, 8 of 64 for pHash and 5 of 64 for dHash.
     keep : {"largest", "first"}, default "largest"
-        The order of preference: most pixels, then most bytes, then the first; or the first.
+        The order of preference: most pixels, then a file in colour, then most bytes, then the
+        first; or the first. How an image is turned does not count.
     against : KnownHashes, optional
         Known images. An image that looks like one of them is removed for the nearest before the
         others are compared.
@@ -307,6 +311,7 @@ def dedup(
         orientation,
         radius,
         against,
+        keep,
     )
 
 
@@ -373,7 +378,10 @@ def _preference(hashes: ImageHashes, rows: Int64Array, keep: ImageKeep) -> Int64
     if keep == "first":
         return int64_range(len(rows))
     pixels = hashes.width[rows] * hashes.height[rows]
-    return np.lexsort((-hashes.nbytes[rows], -pixels)).astype(np.int64)
+    keys = [-hashes.nbytes[rows], -pixels]  # the last one first
+    if hashes.in_colour is not None:
+        keys.insert(1, ~hashes.in_colour[rows])
+    return np.lexsort(keys).astype(np.int64)
 
 
 def _oriented_keepers(

@@ -17,7 +17,7 @@ from lshfast._common.extras import optional
 from lshfast._common.image_hashes import image_hash
 from lshfast._common.progress import Progress
 from lshfast._common.threads import ordered_map, thread_count
-from lshfast._common.types import Int64Array, UInt64Array
+from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast._common.visible import printable
 from lshfast.families.packed import codes_of
 from lshfast.images.decoding import (
@@ -103,6 +103,8 @@ class ImageHashes:
     hash : {"pdq", "phash", "dhash"}
     rejected : list of BadImage
         Files that were skipped.
+    in_colour : ndarray of bool, shape (n,), or None
+        Whether the file stores colours; None if it is not known.
 
     See Also
     --------
@@ -118,6 +120,7 @@ class ImageHashes:
     nbytes: Int64Array
     hash: ImageHashKind
     rejected: list[BadImage]
+    in_colour: BoolArray | None = None
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -253,7 +256,7 @@ def hash_files(
     good = list[str]()
     rejected = list[BadImage]()
     codes = np.zeros((len(names), count, kind.bits // 8), np.uint8)
-    figures = np.zeros((len(names), 4), np.int64)
+    figures = np.zeros((len(names), 5), np.int64)
     with quiet_decoder(max_pixels):
         for images_done, (path, outcome) in enumerate(
             zip(names, ordered_map(work, names, threads), strict=True), 1
@@ -271,11 +274,21 @@ def hash_files(
     words = codes_of(codes[:n].reshape(n * count, codes.shape[2]), kind.bits).reshape(
         n, count, kind.bits // 64
     )
-    quality, width, height, nbytes = (
-        np.ascontiguousarray(figures[:n, place]) for place in range(4)
+    quality, width, height, nbytes, in_colour = (
+        np.ascontiguousarray(figures[:n, place]) for place in range(5)
     )
     words = made_by(image_hash(hash), words)
-    return ImageHashes(good, words, quality, width, height, nbytes, hash, rejected)
+    return ImageHashes(
+        good,
+        words,
+        quality,
+        width,
+        height,
+        nbytes,
+        hash,
+        rejected,
+        in_colour.astype(np.bool_),
+    )
 
 
 def hash_type(hash: str) -> HashType:
@@ -287,7 +300,7 @@ def hash_type(hash: str) -> HashType:
 
 def _hash_file(
     path: str, kind: HashType, turns: Sequence[int | None], max_pixels: int
-) -> tuple[Bits, tuple[int, int, int, int]] | str:
+) -> tuple[Bits, tuple[int, int, int, int, bool]] | str:
     """Return the hashes and the figures of an image, or why the file cannot be hashed."""
     try:
         decoded = decode(path, max_pixels, stored=kind.stored)
@@ -299,6 +312,7 @@ def _hash_file(
         decoded.width,
         decoded.height,
         decoded.nbytes,
+        decoded.in_colour,
     )
 
 

@@ -344,7 +344,7 @@ def _page(
 ) -> str:
     return gallery(
         result,
-        title=f"Images that look alike in {named([printable(path) for path in inputs])}",
+        title=f"Images that look alike in {named([printable(path) for path in inputs], 'input')}",
         account=account,
         command=page.command,
         thumbnails=page.texts,

@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 
+from lshfast._common.choices import ImageKeep
 from lshfast._common.display import Figure, counted
 from lshfast._common.threads import ordered_map
 from lshfast._common.types import Int64Array
@@ -69,6 +70,14 @@ class ShownImage:
     def alt(self) -> str:
         """What the picture is, for those who do not see it."""
         return f"{self.role}: {self.name}"
+
+
+# Which image of a group is kept, by the option.
+PREFERRED: dict[ImageKeep, str] = {
+    "largest": "the one with the most pixels; of one size, a file in colour before a grey "
+    "one, then the one with the most bytes, then the first. How an image is turned does not count",
+    "first": "the first one of the inputs",
+}
 
 
 @dataclass(frozen=True)
@@ -152,6 +161,7 @@ def gallery(
         groups=groups,
         more_groups=len(sorted_groups) - len(groups),
         bits=hash_type(result.hashes.hash).bits,
+        preferred=PREFERRED[result.preference],
         radius=result.radius,
         blank=blank,
         more_blank=len(rows) - len(blank),

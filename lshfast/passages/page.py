@@ -253,17 +253,13 @@ def _cards(spans: FoundSpans) -> list[tuple[str, str, str]]:
     first_counts = counts_of_side(spans, "i")
     share = first_counts.covered.sum() / max(int(first_counts.units.sum()), 1)
     rows = int((first_counts.covered > 0).sum())
-    copied = (
-        "texts with passages"
-        if spans.against_units is not None
-        else "texts with copies"
-    )
+    counted_places = "later copies" if spans.against_units is None else "passages"
     cards = [
         ("passages", f"{len(spans.spans):,}", ""),
         ("texts", f"{len(first_counts.units):,}", ""),
-        (copied, f"{rows:,}", ""),
+        (f"texts with {counted_places}", f"{rows:,}", ""),
         (
-            f"{spans.plan.unit}s covered",
+            f"{spans.plan.unit}s in {counted_places}",
             f"{int(first_counts.covered.sum()):,}",
             f"{share:.1%}",
         ),

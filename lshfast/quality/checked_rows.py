@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from math import isnan
 from typing import Any, ClassVar
 
+from lshfast._common.choices import Kind
 from lshfast._common.display import Figure, counted, figure
 from lshfast._common.visible import visible
 from lshfast._engine.account.display import Account
@@ -25,6 +26,7 @@ class CheckedRows(Account):
     empty: int
     sampled: int
     complete: bool
+    items: Kind = "text"
 
     @property
     def distinct(self) -> int:

@@ -6,6 +6,7 @@ from math import isnan
 from typing import Any, NamedTuple
 
 from lshfast._common.display import counted
+from lshfast._engine.account.display import contents_of
 from lshfast._io.pages.drawing import Drawing, Panel
 from lshfast._io.pages.page import render
 from lshfast._io.pages.svg import HEIGHT, Bin, histogram
@@ -36,6 +37,7 @@ def page_of(result: Any, *, title: str, command: str = "", texts: bool = True) -
         title=title,
         sentences=sentences(result),
         result=result,
+        contents=contents_of("jaccard", result.items),
         recall=_share(result.recall),
         row_recall=_share(result.row_recall),
         unverified=_share(result.unverified_precision),

@@ -120,7 +120,7 @@ class PointCheck(CheckedRows):
 
     def figures(self) -> Iterator[Figure]:
         """Yield the lines of a table."""
-        note = empty_note(self.empty, self.measure)
+        note = empty_note(self.empty, self.measure, self.items)
         yield from self.rows_figures(note, "all")
         yield figure(
             "pairs",
@@ -179,6 +179,7 @@ def check_points(
         "empty": rows.n - len(rows),
         "sampled": len(drawn),
         "complete": bool((rates == 1).all()) and len(drawn) == len(members),
+        "items": plan.kind,
         "measure": plan.measure,
         "bound": plan.bound,
     }

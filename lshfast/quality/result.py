@@ -138,7 +138,8 @@ class CheckResult(CheckedRows):
     accepted : int
         read = accepted + rejected.
     copies, empty : int
-        Exact copies of earlier rows, which every run finds; rows without shingles. All other
+        Exact copies of earlier rows, which every run finds; rows without shingles, or sets without
+        elements. All other
         figures are of the rest.
     sampled : int
         Rows that were compared with all others.
@@ -211,7 +212,9 @@ class CheckResult(CheckedRows):
 
     def _estimates(self) -> Iterator[Figure]:
         """Yield the lines of what the run, and other parameters, find."""
-        yield from self.rows_figures(empty_note(self.empty), "all rows")
+        yield from self.rows_figures(
+            empty_note(self.empty, kind=self.items), "all rows"
+        )
         yield figure(
             "pairs",
             count_of(self.pairs),

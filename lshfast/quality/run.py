@@ -217,6 +217,7 @@ class _Check:
             "empty": numbers.empty,
             "sampled": len(sample.rows),
             "complete": sample.complete,
+            "items": plan.kind,
             "threshold": plan.threshold,
             "unit": plan.shingles.unit,
             "size": plan.shingles.size,

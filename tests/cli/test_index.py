@@ -115,7 +115,7 @@ def test_empty_rows_of_sets_are_without_items(tmp_path, options):
     asked = run("index", "query", path, rows, *reading)
     for result in (built, added, asked):
         assert result.exit_code == 0, result.stderr
-        assert "1 without items (empty)" in result.stderr
+        assert "1 without elements (empty)" in result.stderr
 
 
 @pytest.mark.parametrize("threads", [1, 3])

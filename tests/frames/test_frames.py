@@ -184,10 +184,20 @@ def test_functions_of_sql():
 
 
 def test_columns_that_are_not_there():
-    with pytest.raises(pl.exceptions.ColumnNotFoundError):
-        pl.from_arrow(TABLE).lsh.dedup("nothing")
-    with pytest.raises(KeyError, match="nothing"):
-        TABLE.to_pandas().lsh.dedup("nothing")
+    frames = (
+        (pl.from_arrow(TABLE), pl.exceptions.ColumnNotFoundError),
+        (TABLE.to_pandas(), KeyError),
+    )
+    for frame, error in frames:
+        message = "no column 'texts'; columns are: id, text, tags, vector; did you mean"
+        for work in (frame.lsh.dedup, frame.lsh.pairs):
+            with pytest.raises(error, match=message):
+                work("texts")
+        for option in ("by", "exact_key"):
+            with pytest.raises(error, match=message):
+                frame.lsh.dedup("text", **{option: "texts"})
+    with pytest.raises(KeyError, match="no column '7'; columns are: id"):
+        TABLE.to_pandas().lsh.dedup(7)
     for function in (lshfast.duckdb.dedup, lshfast.duckdb.pairs):
         with pytest.raises(
             ValueError,

@@ -154,7 +154,7 @@ def test_what_is_no_dataset_or_column(rows):
         lshfast.hf.dedup(TEXTS)
     for dataset in (rows, rows.to_iterable_dataset(), datasets.DatasetDict(train=rows)):
         with pytest.raises(
-            ValueError, match="there is no column 'body'; columns are: 'text', 'number'"
+            ValueError, match="there is no column 'body'; columns are: text, number"
         ):
             lshfast.hf.dedup(dataset, "body")
     with pytest.raises(ValueError, match="splits is for a DatasetDict"):

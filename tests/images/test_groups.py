@@ -11,6 +11,7 @@ from lshfast import HammingIndex, TanimotoIndex
 from lshfast.images import ImageHashes, ImageRemoval, KnownHashes, dedup, hash_files
 from lshfast.images import groups as module
 from lshfast.images.hashing import ORIENTATIONS, TURNS_BACK
+from lshfast.images.page import gallery
 from tests.images.pictures import Image, picture, save
 
 
@@ -131,6 +132,23 @@ def test_the_largest_image_is_kept_or_the_first():
     assert dedup(hashes).keeper.tolist() == [2, 2, 2, 3]
     assert dedup(hashes, keep="first").keeper.tolist() == [0, 0, 0, 3]
     assert dedup(hashes, 1).removed == [ImageRemoval("1.png", "2.png", 1, "same")]
+
+
+def test_an_image_in_colour_is_kept_before_a_grey_one_of_its_size(tmp_path):
+    colour = picture(1).convert("RGB")
+    colour.save(tmp_path / "c.jpg", quality=30)
+    colour.convert("L").save(tmp_path / "a.png")
+    colour.convert("LA").save(tmp_path / "b.png")
+    colour.resize((150, 100)).save(tmp_path / "d.png")
+    assert (tmp_path / "a.png").stat().st_size > (tmp_path / "c.jpg").stat().st_size
+    hashes = hash_files(
+        [tmp_path / name for name in ("a.png", "b.png", "c.jpg", "d.png")]
+    )
+    assert hashes.in_colour.tolist() == [False, False, True, True]
+    assert dedup(hashes).keeper.tolist() == [2, 2, 2, 2]
+    assert dedup(hashes, keep="first").keeper.tolist() == [0, 0, 0, 0]
+    page = gallery(dedup(hashes), title="Pictures", account=[])
+    assert "of one size, a file in colour before a grey one" in page
 
 
 @pytest.mark.one_case

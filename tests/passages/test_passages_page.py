@@ -26,7 +26,7 @@ def test_a_page_within_texts(tmp_path):
     text = read_page(tmp_path / "out.html")
     for shown in (
         "passages 1",
-        "texts with copies 1",
+        "texts with later copies 1",
         "0: 20 words",
         "1: 17 words",
         "lshfast passages in.jsonl",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, ClassVar
 
-from lshfast._common.choices import ItemMeasure, Kind, NormalForm
+from lshfast._common.choices import ItemMeasure, Kind, NormalForm, plural
 from lshfast._common.display import Figure, Shown, counted, escape, figure
 from lshfast._common.visible import visible
 from lshfast._engine.clock import Stage
@@ -176,7 +176,7 @@ def normal_form_figures(normalize: NormalForm) -> Iterator[Figure]:
 def contents_of(measure: ItemMeasure, kind: Kind = "text") -> str:
     """Return the noun for the content that an empty row lacks."""
     if kind in ("set", "weighted"):
-        return "items"
+        return "elements"
     if measure in ("jaccard", "containment"):
         return "shingles"
     if measure in ("hamming", "tanimoto"):
@@ -189,10 +189,10 @@ def bound_name(measure: ItemMeasure) -> str:
     return "radius" if SIMILARITY_NAMES[measure] == "distance" else "threshold"
 
 
-def place_of_recall(measure: ItemMeasure) -> str:
+def place_of_recall(measure: ItemMeasure, kind: Kind = "text") -> str:
     """Return for which pairs the recall of a run holds."""
     if measure == "containment":
-        return "at the threshold, for texts of one size"
+        return f"at the threshold, for {plural(kind)} of one size"
     return f"at the {bound_name(measure)}"
 
 

@@ -216,6 +216,7 @@ def summary_of(
     return Summary(
         **figures,
         **plan.figures,
+        items=plan.kind,
         earlier_verify=earlier_verify,
         stages=dict(stages),
         seconds=seconds,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
-from lshfast._common.choices import ItemMeasure, NormalForm, PairMeasure
+from lshfast._common.choices import ItemMeasure, Kind, NormalForm, PairMeasure
 from lshfast._common.display import Figure, counted, figure
 from lshfast._engine.account.by_value import RemovedBy
 from lshfast._engine.account.crowds import Limited
@@ -113,6 +113,8 @@ class Summary(Account):
         The rows of each value of the column of `by`; None without it.
     clusters : ClusterFigures or None
         What has changed in groups with lasting ids; None without `clusters`.
+    items : {"text", "set", "weighted", "vector", "code"}
+        The kind of the items.
 
     Raises
     ------
@@ -162,6 +164,7 @@ class Summary(Account):
     most: float | None = None
     by: RemovedBy | None = None
     clusters: ClusterFigures | None = None
+    items: Kind = "text"
 
     @property
     def limits(self) -> Limited | None:
@@ -175,7 +178,10 @@ class Summary(Account):
         copies = counted(self.copies, "exact copy", "exact copies")
         of_earlier = f"{copies} of earlier rows" if self.copies else ""
         yield figure(
-            "read", self.read, empty_note(self.empty, self.measure), of_earlier
+            "read",
+            self.read,
+            empty_note(self.empty, self.measure, self.items),
+            of_earlier,
         )
         if removing:
             yield figure("kept", self.kept)
@@ -199,7 +205,7 @@ class Summary(Account):
         if self.bands:
             of_candidates = " of candidates, before estimates are compared,"
             of = of_candidates if self.verify == "signature" else ""
-            recall = f"recall{of} {place_of_recall(self.measure)}: {self.recall:.4f}"
+            recall = f"recall{of} {place_of_recall(self.measure, self.items)}: {self.recall:.4f}"
             yield figure("bands x rows", f"{self.bands} x {self.rows_per_band}", recall)
         else:
             yield figure("join", "exact", "every similar pair is found")
@@ -261,7 +267,7 @@ class Summary(Account):
 def short_figures(s: Summary) -> Iterator[Figure]:
     """Yield the lines of the table; counts that are 0 in most runs are omitted if they are 0."""
     yield Figure(
-        "read", f"{s.read:,}", f"without {contents_of(s.measure)}: {s.empty:,}"
+        "read", f"{s.read:,}", f"without {contents_of(s.measure, s.items)}: {s.empty:,}"
     )
     yield Figure("kept", f"{s.kept:,}")
     earlier = f"; for earlier entries: {s.earlier:,}" if s.earlier else ""
@@ -280,7 +286,7 @@ def short_figures(s: Summary) -> Iterator[Figure]:
     if s.clusters is not None:
         yield from s.clusters.figures()
     if s.bands:
-        recall = f"recall {place_of_recall(s.measure)}: {s.recall:.4f}"
+        recall = f"recall {place_of_recall(s.measure, s.items)}: {s.recall:.4f}"
         yield Figure("bands x rows", f"{s.bands} x {s.rows_per_band}", recall)
     else:
         yield Figure("join", "exact", "every similar pair is found")

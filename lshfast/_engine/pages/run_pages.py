@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from lshfast._common.display import counted
 from lshfast._common.errors import TooManyRemovedError
 from lshfast._common.visible import without_secrets
 from lshfast._io import check_place
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,31 @@ def check_page_output(
     check_place(output.path, inputs, overwrite)
 
 
-def named(names: Sequence[str]) -> str:
-    """Return the first names of inputs without the secrets of URLs, and how many more there are."""
-    more_names = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
-    return ", ".join(map(without_secrets, names[:3])) + more_names
+def named(names: Sequence[str], noun: str = "file") -> str:
+    """Return one or two names of inputs, or their number and folder, without secrets of URLs.
+
+    Examples
+    --------
+    >>> from lshfast._engine.pages.run_pages import named
+    >>> named(["a.csv", "b.csv"])
+    'a.csv and b.csv'
+    >>> named(["news/a.csv", "news/b.csv", "news/old/c.csv"])
+    '3 files of news'
+    """
+    shown_names = list(map(without_secrets, names))
+    if len(shown_names) <= 2:
+        return " and ".join(shown_names)
+    count = counted(len(shown_names), noun)
+    folder = _common_folder(shown_names)
+    return f"{count} of {folder}" if folder else count
+
+
+def _common_folder(names: Sequence[str]) -> str:
+    """Return the folder that paths or URLs have in common, or ""."""
+    folders = [re.split(r"(?<=[/\\])", name)[:-1] for name in names]
+    common_parts = []
+    for parts in zip(*folders, strict=False):
+        if len(set(parts)) > 1:
+            break
+        common_parts.append(parts[0])
+    return "".join(common_parts).rstrip("/\\")
