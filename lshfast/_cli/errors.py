@@ -100,13 +100,19 @@ def _of_system(error: Any) -> str:
 # refused within a reduction.
 WITHOUT_REASON = re.compile(r"(?:error return|returned NULL) without .*exception")
 
+
+def _of_existing(error: FileExistsError) -> str:
+    """Return the message of a file that exists, with the option in place of the argument."""
+    return str(error).replace("overwrite=True", "--overwrite")
+
+
 INTERRUPTIONS = KeyboardInterrupt, SystemError, RuntimeError, OverflowError
 
 # The first that an error is one of: its exit status, and its message.
 ENDS: tuple[tuple[tuple[type[Exception], ...], int, Callable[[Any], str]], ...] = (
     ((DataError, FormatError), 1, str),
     ((TooManyRemovedError,), TOO_MANY_REMOVED, str),
-    ((FileExistsError,), 2, lambda error: f"{error} (--overwrite)"),
+    ((FileExistsError,), 2, _of_existing),
     ((ValueError, TypeError, ImportError), 2, str),
     ((OSError,), 1, _of_system),
     ((MemoryError,), 1, lambda error: str(error) or "out of memory"),

@@ -128,6 +128,10 @@ def nearest_file(error: OSError) -> str:
 def _nearest_in(path: str) -> str:
     folder, name = os.path.split(path)
     if folder and not os.path.isdir(folder):
+        outer = os.path.dirname(folder)
+        while outer and outer != folder and not os.path.isdir(outer):
+            folder = outer
+            outer = os.path.dirname(folder)
         if folder == path:
             return ""
         return f"; there is no folder {printable(folder)}{_nearest_in(folder)}"
@@ -139,7 +143,8 @@ def _nearest_in(path: str) -> str:
             by_stem[entry.name.partition(".")[0].lower()].append(entry.name)
         similar_stems = nearest(name.partition(".")[0], by_stem, 0.7)
         if similar_stems:
-            other = nearest(name, sorted(by_stem[similar_stems[0]]), 0)[0]
+            candidates = sorted(by_stem[similar_stems[0]])
+            other = (nearest(name, candidates, 0) or candidates)[0]
             return f"; did you mean {printable(os.path.join(folder, other))}?"
     return ""
 

@@ -252,7 +252,7 @@ def _check_local(path: str, overwrite: bool) -> None:
         raise OSError(f"{name}: the output is a device, pipe or socket, not a file")
     if os.path.lexists(real) and not overwrite:
         raise FileExistsError(
-            f"{name}: the output exists already; overwrite replaces it"
+            f"{name}: the output exists already; overwrite=True replaces it"
         )
     if not os.path.exists(folder):
         raise FileNotFoundError(

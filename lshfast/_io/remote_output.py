@@ -55,7 +55,9 @@ def check_remote(url: str, overwrite: bool) -> None:
         if system.isdir(path):
             raise IsADirectoryError("the output is a folder")
         if system.exists(path) and not overwrite:
-            raise FileExistsError("the output exists already; overwrite replaces it")
+            raise FileExistsError(
+                "the output exists already; overwrite=True replaces it"
+            )
 
 
 @contextmanager
@@ -107,7 +109,9 @@ class _Upload:
 
     def _upload(self) -> None:
         if not self._overwrite and self._system.exists(self._path):
-            raise FileExistsError("the output exists already; overwrite replaces it")
+            raise FileExistsError(
+                "the output exists already; overwrite=True replaces it"
+            )
         if not _OBJECT_STORES.isdisjoint(protocols_of(self._system)):
             self._system.put_file(self._held, self._path)
             return

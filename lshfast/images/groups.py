@@ -20,7 +20,7 @@ from lshfast._common.progress import Progress
 from lshfast._common.rows import int64_range
 from lshfast._common.threads import thread_count
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
-from lshfast.images.hashing import ORIENTATIONS, ImageHashes, hash_type
+from lshfast.images.hashing import ORIENTATIONS, ImageHashes, checked_radius
 from lshfast.index.hamming import HammingIndex, dedup_codes
 from lshfast.kernels.hamming import distances
 
@@ -264,10 +264,7 @@ def dedup(
     >>> [(os.path.basename(path), turned) for path, _, _, turned in found.removed]
     [('small.png', 'same'), ('turned.png', 'rotated_90')]
     """
-    kind = hash_type(hashes.hash)
-    radius = (
-        kind.radius if radius is None else check_int("radius", radius, 0, kind.bits)
-    )
+    radius = checked_radius(hashes.hash, radius)
     threads = thread_count(threads)
     if keep not in ("largest", "first"):
         raise ValueError(f"keep must be 'largest' or 'first', not {keep!r}")

@@ -298,6 +298,14 @@ def hash_type(hash: str) -> HashType:
     return HASHES[hash]
 
 
+def checked_radius(hash: str, radius: int | None) -> int:
+    """Return the radius of a kind of hash, by default the usual one, or raise an error."""
+    kind = hash_type(hash)
+    if radius is None:
+        return kind.radius
+    return check_int("radius", radius, 0, kind.bits)
+
+
 def _hash_file(
     path: str, kind: HashType, turns: Sequence[int | None], max_pixels: int
 ) -> tuple[Bits, tuple[int, int, int, int, bool]] | str:

@@ -28,7 +28,12 @@ from lshfast._io.files import OnError
 from lshfast._io.hash_lists import FIGURES, HASH, KIND, PATH, VERSION, hash_of_lists
 from lshfast.families.packed import codes_of
 from lshfast.images.groups import LEAST_QUALITY, ImageDedup, KnownHashes, dedup
-from lshfast.images.hashing import ORIENTATIONS, hash_files, hash_type
+from lshfast.images.hashing import (
+    ORIENTATIONS,
+    checked_radius,
+    hash_files,
+    hash_type,
+)
 from lshfast.images.listing import list_images
 from lshfast.images.page import gallery
 from lshfast.index.index_file import is_index
@@ -175,7 +180,7 @@ def dedup_images(
         raise ValueError(
             "an output is needed: -o FILE, --save-hashes FILE or --html FILE"
         )
-    hash_type(options.hash)
+    checked_radius(options.hash, options.radius)
     images = list_images(inputs)
     job = Job(paths, options.on_error, outputs.overwrite, page=outputs.page)
     source = job.add(ImageSource([ImagePath(path) for path in images.paths]))

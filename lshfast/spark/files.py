@@ -353,7 +353,7 @@ def _check_new(session: SparkSession, outputs: SparkOutputs) -> None:
     for path in outputs.paths:
         if exists(session, path):
             raise FileExistsError(
-                f"{path}: the output exists already; overwrite replaces it"
+                f"{path}: the output exists already; overwrite=True replaces it"
             )
 
 

@@ -229,12 +229,33 @@ def test_numbers(inside, name):
     assert said.endswith("; did you mean 'utf-8'?")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["dedup", "--html", "out.txt", "-o", "out.csv"], "must be named .html"),
+        (["pairs", "--html", "out.txt", "-o", "out.csv"], "must be named .html"),
+        (["check", "--html", "out.txt"], "must be named .html"),
+        (["passages", "--html", "out.txt", "-o", "out.csv"], "must be named .html"),
+        (["images", "--html", "out.txt"], "must be named .html"),
+        (["genomes", "--html", "out.txt", "-o", "out.csv"], "must be named .html"),
+        (["web", "mirrors", "--html", "out.txt", "-o", "out.csv"], "be named .html"),
+        (["images", "--radius", "900", "-o", "out.csv"], "radius must be in 0..256"),
+        (["genomes", "--ani", "7", "-o", "out.csv"], "ani must be in 0..1, not 7"),
+        (["dedup", "--keep", "biggest", "-o", "out.csv"], "keep must be first, last"),
+    ],
+)
+def test_a_wrong_value_is_named_before_a_file_that_is_not_there(
+    inside, arguments, said
+):
+    assert said in failing(2, *arguments, "nothing.txt")
+
+
 def test_outputs(inside):
     for output, status, said in (
         (
             "exists.jsonl",
             2,
-            "the output exists already; overwrite replaces it (--overwrite)",
+            "the output exists already; --overwrite replaces it",
         ),
         ("folder", 1, "folder: the output is a folder; name a file in it"),
         ("none/out.jsonl", 1, "the folder of the output does not exist; make it first"),
@@ -338,7 +359,10 @@ def test_nearest_files(tmp_path):
     )
     assert said("Report.parqet").endswith("report.parquet?")
     assert said("b.csv") == ""  # the suffix alone makes no names alike
-    assert "there is no folder" in said("a/b/c.csv")
+    assert said("a/b/c.csv").count("there is no folder") == 1
+    long_name = f"x.{'long-' * 9}name"
+    (tmp_path / long_name).write_text("")
+    assert said("x").endswith(f"{long_name}?")
     assert nearest_file(FileNotFoundError("nothing")) == ""
     assert (
         files_of(str(tmp_path / "*.txt"))

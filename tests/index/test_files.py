@@ -909,7 +909,8 @@ def test_only_an_index_is_replaced(tmp_path):
     for other in (b"key,text\n" * 100, b"x", b"LSHFAST", bytes(8192)):
         path.write_bytes(other)
         with pytest.raises(
-            FileExistsError, match="this file is not an index; overwrite replaces it"
+            FileExistsError,
+            match="this file is not an index; overwrite=True replaces it",
         ) as caught:
             small().save(path)
         assert caught.value.filename == str(path)

@@ -87,7 +87,7 @@ def test_what_cannot_be_written(tmp_path: Path, memory: Any, texts: str) -> None
         (
             "memory://b/texts.jsonl",
             texts,
-            "memory://b/texts.jsonl: the output exists already; overwrite replaces it",
+            "memory://b/texts.jsonl: the output exists already; overwrite=True replaces it",
         ),
         (
             "memory:///b/texts.jsonl",
@@ -241,7 +241,7 @@ def test_a_data_set_of_the_hub(hub: Hub, texts: str, tmp_path: Path) -> None:
         json.dumps(ROWS[i]) for i in (0, 3)
     ]
     status, said = told(hub, *command)
-    assert (status, "exists already; overwrite replaces it (--overwrite)" in said) == (
+    assert (status, "exists already; --overwrite replaces it" in said) == (
         2,
         True,
     )

@@ -92,7 +92,7 @@ class ShardTarget(FileTarget):
         check_folder_target(self.path)
         if is_shard_folder(self.path) and not self.overwrite:
             raise FileExistsError(
-                f"{printable(self.path)}: the output exists already; overwrite replaces it"
+                f"{printable(self.path)}: the output exists already; overwrite=True replaces it"
             )
         if not os.path.isdir(self.path):
             check_place(self.path, inputs, self.overwrite)

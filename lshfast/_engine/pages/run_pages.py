@@ -24,6 +24,12 @@ class PageOutput:
     command: str = ""
     column: str | None = None
 
+    def __post_init__(self) -> None:
+        """Check the name and the packages, before any file is looked for."""
+        from lshfast._io.pages.page import check_page
+
+        check_page(self.path)
+
 
 def refusal_of(error: TooManyRemovedError | None) -> str:
     """Return the text for an error that ends a run before its outputs are written, or ""."""
@@ -33,10 +39,7 @@ def refusal_of(error: TooManyRemovedError | None) -> str:
 def check_page_output(
     output: PageOutput, inputs: Iterable[str], overwrite: bool
 ) -> None:
-    """Check before the work that a page can be written: its place, name and packages."""
-    from lshfast._io.pages.page import check_page
-
-    check_page(output.path)
+    """Check before the work that a page can be written at its place."""
     check_place(output.path, inputs, overwrite)
 
 

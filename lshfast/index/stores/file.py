@@ -517,7 +517,7 @@ def check_target(
             if file.read(len(HEADER.magic)) not in (magic, b""):
                 raise FileExistsError(
                     errno.EEXIST,
-                    "this file is not an index; overwrite replaces it",
+                    "this file is not an index; overwrite=True replaces it",
                     name,
                 )
 

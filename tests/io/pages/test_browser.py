@@ -116,6 +116,41 @@ def test_a_sample_is_accessible_and_fits(browser, sample, scheme, width):
     check_page(browser, SAMPLES / f"{sample}.html", scheme, width)
 
 
+def test_a_printed_page_is_whole(browser, pages):
+    """Folded parts are open, and no table is wider than the sheet, in light colours on any screen."""
+    page = browser.new_context(
+        color_scheme="dark", viewport={"width": 718, "height": 1000}
+    ).new_page()
+    page.goto(pages[1].as_uri())
+    command = page.locator("details pre").first
+    assert command.bounding_box()["height"] == 0 or not command.is_visible()
+    page.emulate_media(media="print")
+    assert page.locator("details:not([open])").count() > 0
+    assert command.bounding_box()["height"] > 10
+    assert (
+        page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+        == "rgb(255, 255, 255)"
+    )
+    assert page.evaluate(
+        "() => [...document.querySelectorAll('.scroll')].every(box => box.scrollWidth <= box.clientWidth + 1)"
+    )
+
+
+def test_captions_stay_in_their_box(browser):
+    page = browser.new_context(viewport={"width": 400, "height": 1000}).new_page()
+    for sample in ("check", "passages"):
+        page.goto((SAMPLES / f"{sample}.html").as_uri())
+        assert page.evaluate(
+            """() => [...document.querySelectorAll('.scroll .within')].map(
+                 text => text.getBoundingClientRect().right
+                   - text.closest('.scroll').getBoundingClientRect().right).every(beyond => beyond <= 1)"""
+        )
+        wide = page.locator(".scroll").evaluate_all(
+            "boxes => boxes.filter(box => box.scrollWidth > box.clientWidth).length"
+        )
+        assert wide > 0
+
+
 @pytest.fixture(scope="module")
 def gallery(tmp_path_factory):
     """Return a page with pictures in it, of files with hostile names."""
