@@ -400,12 +400,18 @@ def plan_for(kind: Kind, options: Mapping[str, Any]) -> AnyPlan:
     return replace(make_plan(**arguments), kind=kind)
 
 
-def plan_of_options(options: Mapping[str, Any]) -> AnyPlan:
-    """Return the plan of a run again, from the `options` of its result; they hold `keep`, too."""
+def plan_of_options(options: Mapping[str, Any], items: Kind = "text") -> AnyPlan:
+    """Return the plan of a run again, from the `options` of its result; they hold `keep`, too.
+
+    `items` distinguishes sets from texts, whose options are the same.
+    """
     arguments = dict(options)
     arguments.pop("keep", None)
     kind = arguments.pop("kind", "text")
     if arguments.get("recall") == 1:
         del arguments["recall"]
         arguments["exact"] = True
-    return plan_for(kind, arguments)
+    plan = plan_for(kind, arguments)
+    if isinstance(plan, Plan) and items == "set":
+        return replace(plan, kind=items)
+    return plan

@@ -363,6 +363,7 @@ def test_nearest_files(tmp_path):
     long_name = f"x.{'long-' * 9}name"
     (tmp_path / long_name).write_text("")
     assert said("x").endswith(f"{long_name}?")
+    (tmp_path / long_name).unlink()
     assert nearest_file(FileNotFoundError("nothing")) == ""
     assert (
         files_of(str(tmp_path / "*.txt"))

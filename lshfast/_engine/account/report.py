@@ -227,7 +227,9 @@ class DedupResult(Shown):
 
         if not self.options:
             return []
-        return removal_sentences(self.summary, plan_of_options(self.options))
+        return removal_sentences(
+            self.summary, plan_of_options(self.options, self.summary.items)
+        )
 
     def _repr_html_(self) -> str:
         return super()._repr_html_() + removed_as_html(
@@ -344,7 +346,9 @@ class DedupResult(Shown):
                 f"texts must have one text per row: {len(self)} texts, not {len(texts)}"
             )
         texts_of = None if texts is None else texts_of_column(texts)
-        return explain_row(self, row, plan_of_options(self.options), texts_of)
+        return explain_row(
+            self, row, plan_of_options(self.options, self.summary.items), texts_of
+        )
 
     def _row_of(self, key: Any) -> int:
         """Return the row of a key, or raise KeyError."""
@@ -441,7 +445,7 @@ class DedupResult(Shown):
             raise ValueError(
                 f"texts must have one text per row: {len(self)} texts, not {len(texts)}"
             )
-        plan = plan_of_options(self.options)
+        plan = plan_of_options(self.options, self.summary.items)
         evidence = evidence_of(
             self,
             None if texts is None else texts_of_column(texts),

@@ -67,7 +67,7 @@ def page_of(
     refusal : str
         Why the run has written nothing else, if so.
     """
-    plan = plan_of_options(options)
+    plan = plan_of_options(options, summary.items)
     what = "Removed rows" if removing else "Similar pairs"
     return render(
         "dedup.html",
@@ -107,7 +107,7 @@ def drawing_of(
     result: Decided, summary: Summary, options: Mapping[str, Any]
 ) -> Drawing:
     """Return a drawing of the similarities of removed rows, and of the sizes of groups."""
-    plan = plan_of_options(options)
+    plan = plan_of_options(options, summary.items)
     counts = counts_of(
         closeness(np.nan_to_num(result.similarity[~result.keep]), radius_of(plan))
     )

@@ -109,6 +109,7 @@ class ComparedForm(NamedTuple):
 
     normalize: NormalForm = "none"
     counting: Counting = EVERYTHING
+    in_order: bool = True
 
     def differences(self, first: str, second: str) -> Differences:
         """Return the spans of two texts."""
@@ -116,7 +117,7 @@ class ComparedForm(NamedTuple):
         if self.normalize != "none":
             normal = normalized(Texts(texts), self.normalize)
             texts = [normal[place].decode() for place in (0, 1)]
-        return compare(*texts, self.counting)
+        return compare(*texts, self.counting, self.in_order)
 
 
 AS_THEY_ARE = ComparedForm()
@@ -125,7 +126,7 @@ AS_THEY_ARE = ComparedForm()
 def compared_form(plan: AnyPlan) -> ComparedForm:
     """Return the form in which a run compares its items."""
     if plan.of_texts is None:
-        return AS_THEY_ARE
+        return ComparedForm(in_order=plan.kind not in ("set", "weighted"))
     shingles = plan.of_texts.shingles
     counting = Counting(
         case=not shingles.lowercase,

@@ -203,11 +203,13 @@ def explain_row(
     if keeper < 0 and result.earlier_texts is not None:
         earlier_text = result.earlier_texts[row]
     has_text = keeper >= 0 or earlier_text is not None
-    if texts_of is not None and text_plan is not None and has_text and keeper != row:
+    are_shown = plan.kind in ("text", "set")
+    if texts_of is not None and are_shown and has_text and keeper != row:
         rows = [row] if keeper < 0 else [row, keeper]
         texts = texts_of(np.unique(np.array(rows, np.int64)))
         kept_text = texts[keeper] if earlier_text is None else earlier_text
-        shared = shared_of(texts[row], kept_text, text_plan)
+        if text_plan is not None:
+            shared = shared_of(texts[row], kept_text, text_plan)
         differences = compared_form(plan).differences(texts[row], kept_text)
     return Explanation(
         row if result.keys is None else result.keys[row],

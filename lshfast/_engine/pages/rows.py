@@ -65,7 +65,7 @@ class RowPage:
         self._sample = SampledPairs(self._radius) if listing else None
         self.texts_of = partial(texts_by_row, corpus)
         self._show(output, corpus, plan.of_texts is None)
-        self._form = compared_form(plan) if self._texts_are_shown else AS_THEY_ARE
+        self._form = compared_form(plan) if output.column is None else AS_THEY_ARE
 
     def _show(self, output: PageOutput, corpus: Corpus, items: bool) -> None:
         """Choose what is shown of a row: its text, or the value of a column."""

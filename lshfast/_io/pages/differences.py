@@ -85,7 +85,10 @@ class Differences(NamedTuple):
 
 
 def compare(
-    first_text: str, second_text: str, counting: Counting = EVERYTHING
+    first_text: str,
+    second_text: str,
+    counting: Counting = EVERYTHING,
+    in_order: bool = True,
 ) -> Differences:
     """Compare two texts word by word.
 
@@ -94,6 +97,9 @@ def compare(
     first_text, second_text : str
     counting : Counting
         What counts. Between two marked words, what does not count is marked with them.
+    in_order : bool, default True
+        Whether the order of the words counts. If not, a word is marked if it is nowhere in the
+        other text.
 
     Returns
     -------
@@ -114,11 +120,14 @@ def compare(
     >>> compare("A rose!", "a rose", Counting(case=False, punctuation=False)).left
     [Span(kind='same', text='A rose!')]
     """
-    starts = _starts(first_text, second_text, counting)
+    starts = _starts(first_text, second_text, counting) if in_order else (0, 0)
     sides = [
         _Side(text, start, counting)
         for text, start in zip((first_text, second_text), starts, strict=True)
     ]
+    if not in_order:
+        _mark_without_order(sides)
+        return Differences(*(side.spans() for side in sides))
     changes = optional("rapidfuzz.distance").Indel.opcodes(
         *(side.forms for side in sides)
     )
@@ -313,6 +322,15 @@ def _form(word: str, counting: Counting) -> str:
         # Letter by letter, since the lower case of shingles depends on no other letter.
         word = "".join(character.lower()[0] for character in word)
     return word
+
+
+def _mark_without_order(sides: Sequence[_Side]) -> None:
+    """Mark the words that the other text has nowhere."""
+    forms = [set(side.forms) for side in sides]
+    for side, other_forms in zip(sides, reversed(forms), strict=True):
+        for place, form in enumerate(side.forms):
+            if form not in other_forms:
+                side.mark(place, place + 1)
 
 
 def _mark_moved(sides: Sequence[_Side], size: int) -> None:

@@ -189,7 +189,7 @@ def test_the_inputs_have_no_secrets(tmp_path):
     memory.pipe("/me:secret@host/a.jsonl", rows.encode())
     assert (
         named(["https://me:secret@host/a.jsonl?key=secret", "b.jsonl"])
-        == "https://…@host/a.jsonl?…, b.jsonl"
+        == "https://…@host/a.jsonl?… and b.jsonl"
     )
     for options in ([], ["--memory", "500M"]):
         page = tmp_path / f"{len(options)}.html"
@@ -251,7 +251,10 @@ def test_items_of_other_kinds_are_shown(tmp_path):
     source = tmp_path / "in.parquet"
     pytest.importorskip("pyarrow.parquet").write_table(made, source)
     for options, shown in (
-        (dict(column="tags"), ["red, green", "blue"]),
+        (
+            dict(column="tags"),
+            ["red, green", "blue", "and words that are elsewhere in the other. Long"],
+        ),
         (dict(column="code", radius=1), ["ab01ab01ab01ab01"]),
         (dict(column="vector"), ["The vectors are left out of this page."]),
         (
@@ -261,7 +264,7 @@ def test_items_of_other_kinds_are_shown(tmp_path):
         (dict(column="vector", html_column="vector"), ["1, 0.5", "1, 1.5"]),
         (
             dict(column="tags", html_column="about", html_texts=False),
-            ["Texts are left out of this page."],
+            ["The sets are left out of this page."],
         ),
     ):
         dedup_files(source, html=tmp_path / "p.html", overwrite=True, **options)

@@ -84,6 +84,12 @@ def test_a_difference_behind_many_that_do_not_count_is_shown():
     assert left[0].kind == right[0].kind == "gap"
 
 
+def test_words_of_sets_have_no_order():
+    sides = compare("red, blue, green", "blue, black, red", in_order=False)
+    assert [text(spans, "other") for spans in sides] == ["green", "black"]
+    assert text(sides[0], "same", "other") == "red, blue, green"
+
+
 def test_both_texts_are_shown_where_one_has_more():
     start = "some words that both of them have " * 20
     left, right = compare(f"{start} end", f"{start} which is here only, end")
