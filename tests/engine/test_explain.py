@@ -316,3 +316,23 @@ def test_a_folder_without_options(tmp_path, source):
     assert "near: removed" in explained(
         "near", source, "--removed", folder, "--id-column", "id"
     )
+
+
+def test_a_notebook_shows_the_differences():
+    texts = ["a b c d e f g", "A b, c d e f <g>!", "a b c d e f h"]
+    result = lshfast.dedup(texts, threshold=0.4, size=2)
+    shown = result.explain(2, texts)._repr_html_()
+    assert "a b c d e f [-h-]" in shown
+    assert "<pre" in shown
+    shown = result.explain(1, texts)._repr_html_()
+    assert "A b, c d e f &lt;g&gt;!" in shown
+    assert "<pre" not in result.explain(2)._repr_html_()
+
+
+def test_an_explanation_of_sets_does_not_speak_of_shingles():
+    sets = [["red", "green", "blue"], ["blue", "red", "Green", "green"]]
+    result = lshfast.dedup(sets, threshold=0.5)
+    shown = repr(result.explain(1, sets))
+    assert "shingle" not in shown
+    assert "[-Green-] blue green red" in shown
+    assert "without elements: 0" in repr(result.summary)

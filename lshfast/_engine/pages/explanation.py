@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lshfast._common.choices import ItemMeasure
-from lshfast._common.display import Figure, Shown, counted, figure
+from lshfast._common.display import Figure, Shown, counted, escape, figure
 from lshfast._common.run_key import draw_hash_key
 from lshfast._common.types import BoolArray
 from lshfast._common.visible import visible
@@ -102,6 +102,13 @@ class Explanation(Shown):
 
     def __repr__(self) -> str:
         return "\n".join([super().__repr__(), *self.lines()])
+
+    def _repr_html_(self) -> str:
+        below = "\n".join(self.lines()).strip("\n")
+        table = super()._repr_html_()
+        if not below:
+            return table
+        return f"{table}<pre style='white-space: pre-wrap'>{escape(below)}</pre>"
 
     def lines(self) -> Iterator[str]:
         """Yield the lines after the table: common passages, and the differences."""

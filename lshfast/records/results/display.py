@@ -56,8 +56,13 @@ def columns_shown(field: Field) -> str:
 
 
 def notes_of(run: Linked) -> list[str]:
-    """Return what values of columns decided, and the columns that are not compared, and why."""
-    notes = _unpaired_notes(run)
+    """Return the columns that are not compared, and why; and what values of columns decided."""
+    return [*unpaired_notes(run), *notes_of_values(run)]
+
+
+def notes_of_values(run: Linked) -> list[str]:
+    """Return what values of columns decided."""
+    notes = []
     names = _short_names(run)
     for coded in run.fields:
         for side, note in enumerate(coded.notes):
@@ -68,7 +73,7 @@ def notes_of(run: Linked) -> list[str]:
     return [*notes, *map(str, run.dependent), *map(str, run.left_out)]
 
 
-def _unpaired_notes(run: Linked) -> list[str]:
+def unpaired_notes(run: Linked) -> list[str]:
     """Return a note on the columns that only one of two tables has, if there are any."""
     if not any(run.unpaired):
         return []

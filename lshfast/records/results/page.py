@@ -14,8 +14,9 @@ from lshfast.records.links.decision import PROBABILITY
 from lshfast.records.results.display import (
     columns_shown,
     level_rows,
-    notes_of,
+    notes_of_values,
     skipped_lines,
+    unpaired_notes,
 )
 from lshfast.records.results.field_pairs import IN_NORMAL_FORM
 from lshfast.records.results.overview import (
@@ -72,6 +73,7 @@ def page_of(view: RunView, *, title: str, command: str = "", texts: bool = True)
         account=[*summary.figures()],
         texts=texts,
         uncounted=IN_NORMAL_FORM.uncounted,
+        unpaired=[short(note, NOTE_CHARACTERS) for note in unpaired_notes(run)],
         scores=_scores(view) if has_scores else None,
         steps=expected_steps(named_steps),
         changes=threshold_changes(view),
@@ -79,7 +81,9 @@ def page_of(view: RunView, *, title: str, command: str = "", texts: bool = True)
         contributions=_contributions(run),
         fields=[_field(coded) for coded in run.fields[:MOST_FIELDS]],
         more_fields=max(len(run.fields) - MOST_FIELDS, 0),
-        notes=[short(note, NOTE_CHARACTERS) for note in notes_of(run)[:MOST_FIELDS]],
+        notes=[
+            short(note, NOTE_CHARACTERS) for note in notes_of_values(run)[:MOST_FIELDS]
+        ],
         levels=[] if run.weights is None else level_rows(run.weights, MOST_FIELDS),
         rules=summary.rules,
         skipped=list(skipped_lines(summary.rules, texts)),
