@@ -13,25 +13,29 @@ from lshfast._common.nearest import no_column
 from lshfast._io.contents import HEAD_BYTES, content_of, has_format
 from lshfast._io.delimiters import delimiter_to_try
 from lshfast._io.documents import kind_of_document
-from lshfast._io.files import DataError, File
+from lshfast._io.files import DataError, File, Layout
 from lshfast._io.lines import opened
 from lshfast._io.sources import LocalFile
 
 SAMPLE_BYTES = 4 << 20  # from the beginning of a file
 _ENCODINGS = "cp1252", "latin-1"
 # Options to change if nothing is wrong with the file.
-_OPTIONS = {
-    r"no column ": "choose another with column (--column)",
-    r"id .* is taken by ": "without id_column (--id-column), ids are the places of rows",
-}
+_ID_IS_TAKEN = r"id .* is taken by "
+_WITHOUT_IDS = "without id_column (--id-column), ids are the places of rows"
 _SPACE = re.compile(r"[ \t\n\r]*")
 
 
-def option_for(reason: str) -> str:
+def option_for(reason: str, layout: Layout) -> str:
     """Return which option may help against an error if nothing is wrong with the file, or ""."""
-    return next(
-        (step for start, step in _OPTIONS.items() if re.match(start, reason)), ""
-    )
+    if re.match(_ID_IS_TAKEN, reason):
+        return _WITHOUT_IDS
+    if not reason.startswith("no column "):
+        return ""
+    option = "column"
+    for name, column in layout.columns_of_options.items():
+        if reason.startswith(f"no column {column!r}") and column not in layout.columns:
+            option = name
+    return f"choose another with {option} (--{option.replace('_', '-')})"
 
 
 @contextmanager
@@ -52,7 +56,7 @@ def advising(file: File) -> Iterator[None]:
         advice = "" if file.columnar else _advice(file, error)
         reason, question, _ = error.reason.partition("; did you mean")
         if not advice and not question:
-            advice = option_for(reason)
+            advice = option_for(reason, file.layout)
         if not advice:
             raise
         raise error.with_reason(f"{reason}; {advice}") from error

@@ -21,6 +21,7 @@ import numpy as np
 from lshfast._common.arrow_columns import python_values
 from lshfast._common.exact_keys import ExactKeys
 from lshfast._common.extras import optional
+from lshfast._common.nearest import no_column
 from lshfast._common.types import AnyArray, UInt64Array
 from lshfast._common.value_codes import ValueCodes
 from lshfast._io import jsonl, parquet
@@ -40,7 +41,7 @@ from lshfast._io.files import (
 from lshfast._io.keys import IDS, ORDERS, UNSIGNED, Ids, RowKeys
 from lshfast._io.listing import list_files
 from lshfast._io.notes import other_delimiters
-from lshfast._io.readers import READERS, check_column, values_of
+from lshfast._io.readers import READERS, check_column, columns_of, values_of
 from lshfast._io.row_types import RowTypes
 from lshfast._io.stored_texts import LinesOfFile, StoredTexts
 from lshfast._io.string_file import RejectFile, StringFile
@@ -150,8 +151,8 @@ def open_corpus(
     added : iterable of str
         The names of the annotations of `write_rows`. A row of JSONL that has such a name is bad.
     by : str, optional
-        Column whose values are recorded as `Corpus.by`. No row is bad because of its value; a row
-        of JSONL may lack it.
+        Column whose values are recorded as `Corpus.by`. No row is bad because of its value; rows
+        of JSONL may lack it, unless all do.
     exact_key : str, optional
         Column whose values are recorded as `Corpus.exact_keys`, as hashes; ``url:COLUMN`` for URLs.
         As for `by`, no row is bad because of its value.
@@ -454,7 +455,7 @@ class Corpus:
         ------
         DataError
             At the first bad row if ``on_error="stop"``. Always if a file cannot be read to its end,
-            lacks a column, or has changed since it was listed.
+            lacks a column, or has changed since it was listed, or no row has a recorded column.
         ImportError
             If an input needs pyarrow, and it is not installed.
         """
@@ -487,6 +488,9 @@ class Corpus:
                 last_position = block.position
             source += file.size - last_position
         self._keys.close()
+        if self._cell_types is None:  # the rows of a shard may all lack a column
+            for column in self._keys.columns_without_values():
+                self.check_in_rows(column)
         self.complete = True
         if pending or source:
             yield _batch(pending, source, places)
@@ -621,6 +625,30 @@ class Corpus:
         """Raise DataError if a table, other than of JSONL, does not have a column."""
         for file in self.files:
             check_column(file, column)
+
+    def check_in_rows(self, column: str) -> None:
+        """Raise DataError if there are rows, all of JSONL, and none of them has a column."""
+        if not self.lacks(column):
+            return
+        file = self._file(0)
+        with advising(file):
+            raise file.fault(None, no_column(column, columns_of(file)))
+
+    def lacks(self, column: str) -> bool:
+        """Return whether there are rows, all of JSONL, and none of them has a column."""
+        rows = np.arange(self.accepted, dtype=np.int64)
+        for index, file in enumerate(self.files):
+            low, high = self.span(index)
+            if low == high:
+                continue
+            if file.format != "jsonl":  # its tables have the column
+                return False
+            for lines, _ in self.again(index, rows[low:high]):
+                if any(
+                    jsonl.has_member(jsonl.parsed_value(line), column) for line in lines
+                ):
+                    return False
+        return len(rows) > 0
 
     def state(self) -> tuple[dict[str, Rows], dict[str, Any]]:
         """Return what pass one has recorded, as arrays and as values of JSON, for `restore`.

@@ -208,6 +208,16 @@ class Layout:
         return self.id_column, self.order_column, self.by, self.key_column
 
     @property
+    def columns_of_options(self) -> dict[str, str]:
+        """Return the columns of `of_blocks` by the options that name them."""
+        names = "id_column", "weight" if self.weights else "keep", "by", "exact_key"
+        return {
+            name: column
+            for name, column in zip(names, self.of_blocks, strict=True)
+            if column is not None
+        }
+
+    @property
     def of_texts(self) -> Layout:
         """Return this layout without columns whose values are recorded."""
         return replace(self, id_column=None, order_column=None, by=None, exact_key=None)

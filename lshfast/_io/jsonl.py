@@ -643,6 +643,15 @@ def member_or_none(record: Any, name: str | None) -> Any:
         return None
 
 
+def has_member(record: Any, name: str) -> bool:
+    """Return whether there is a member, which may be null, at a path."""
+    try:
+        value_at(record, name)
+    except (LookupError, TypeError):
+        return False
+    return True
+
+
 def _names(record: dict[str, Any]) -> list[str]:
     """Return the column names of a row; names in nested objects are joined with dots."""
     names: list[str] = []

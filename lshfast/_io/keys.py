@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -73,6 +73,14 @@ class RowKeys:
         self._known = None
         if self.by is not None:
             self.by.close()
+
+    def columns_without_values(self) -> Iterator[str]:
+        """Yield the columns of `by` and exact keys if no row has a value there."""
+        if self.by is not None and not self.by.names:
+            yield self.by.column
+        if self.exact_keys is not None and not self.exact_keys.prints[:, 0].any():
+            assert self._layout.key_column is not None
+            yield self._layout.key_column
 
     def restore(
         self,

@@ -78,7 +78,8 @@ def group(plan: StagePlan, task: int) -> None:
         members = _members(plan, first_row, labels, preferences)
         with divided_rows(plan, members, len(labels), folder) as division:
             _write_rows(plan, first_row, division, writer)
-        add_totals(writer, plan)
+        if plan.by is not None and not add_totals(writer, plan):
+            _check_column(plan, plan.by)
         of_parts = [count for shard in of_shards for count in shard["rows_of_files"]]
         of_files = np.zeros(len(plan.content["files"]), np.int64)
         np.add.at(of_files, plan.files_of_parts(), np.array(of_parts, np.int64))
@@ -255,6 +256,19 @@ def _id_marks(plan: StagePlan, shard: int, first_row: Int64Array) -> UInt64Array
         return marks.reshape(-1, 2)
 
 
+def _check_column(plan: StagePlan, column: str) -> None:
+    """Raise DataError if no row of any shard has a column."""
+    first_corpus = None
+    for shard in range(plan.new_shards):
+        corpus = restored_corpus(plan, shard)
+        if corpus.accepted:
+            if not corpus.lacks(column):
+                return
+            first_corpus = first_corpus or corpus
+    if first_corpus is not None:
+        first_corpus.check_in_rows(column)
+
+
 def _id_taken(plan: StagePlan, first_row: Int64Array, mark: UInt64Array) -> DataError:
     """Return the error of an id with this mark that several rows have."""
     places: list[tuple[int, int]] = []
@@ -267,4 +281,4 @@ def _id_taken(plan: StagePlan, first_row: Int64Array, mark: UInt64Array) -> Data
     name, line = restored_corpus(plan, by, False).place(before)
     corpus = restored_corpus(plan, at, False)
     reason = f"id {corpus.key(row)!r} is taken by {name}:{line}"
-    return corpus.fault(row, f"{reason}; {option_for(reason)}")
+    return corpus.fault(row, f"{reason}; {option_for(reason, corpus.layout)}")

@@ -90,10 +90,12 @@ def _values_of(
     return codes, np.array(numbers, np.int64)
 
 
-def add_totals(writer: TaskWriter, plan: StagePlan) -> None:
-    """Number the values of all shards, and write them with their numbers of rows."""
-    if plan.by is None:
-        return
+def add_totals(writer: TaskWriter, plan: StagePlan) -> bool:
+    """Number the values of all shards, and write them with their numbers of rows.
+
+    Return whether a row has a value.
+    """
+    assert plan.by is not None
     values = ValueCodes(plan.by)
     totals = np.zeros(2, np.int64)
     for shard in range(plan.new_shards):
@@ -104,6 +106,7 @@ def add_totals(writer: TaskWriter, plan: StagePlan) -> None:
         totals += np.bincount(numbers[codes - OTHER] - OTHER, minlength=len(totals))
     lengths, data = _packed(values.names)
     writer.add(plan.shards, rows=totals, sampled=lengths, read=data)
+    return bool(values.names)
 
 
 def _totals(plan: StagePlan) -> tuple[list[str], Int64Array]:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import lshfast
 import lshfast.pandas
 import lshfast.polars
-from lshfast import dedup, dedup_files, stages
+from lshfast import DataError, dedup, dedup_files, stages
 from lshfast._common import exact_keys
 from lshfast._common.exact_keys import ExactKeys, bytes_of_key
 from lshfast.join.copies import equal_rows, find_copies, without_rows
@@ -378,3 +378,23 @@ def test_ways_of_running_that_have_no_keys_say_why(tmp_path):
     assert "no column 'a' (exact_key)" in failing(
         1, "dedup", tmp_path / "in.txt", *out, "--exact-key", "a"
     )
+
+
+@pytest.mark.parametrize("exact_key", ["a", "url:a", "a.b"])
+@pytest.mark.parametrize("memory", [None, "500M"])
+def test_a_column_that_no_row_has_is_an_error(tmp_path, exact_key, memory):
+    """A row of JSON Lines may lack the column, or have a null there, but not all rows lack it."""
+    options = {"exact_key": exact_key, "memory": memory, "threads": 1}
+    column = exact_key.removeprefix("url:")
+    path = tmp_path / "in.jsonl"
+    write_jsonl(path, [{"text": text, "b": 1} for text in NOTES])
+    with pytest.raises(DataError) as caught:
+        dedup_files(path, **options)
+    assert str(caught.value) == (
+        f"{path}: no column {column!r}; columns are: text, b; choose another with exact_key "
+        "(--exact-key)"
+    )
+    write_jsonl(path, [{"text": NOTES[0]}, {"text": NOTES[1], "a": None}])
+    assert dedup_files(path, **options).summary.read == 2
+    path.write_text("")
+    assert dedup_files(path, **options).summary.read == 0

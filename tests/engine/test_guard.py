@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pyarrow import csv
 
 import lshfast
-from lshfast import TooManyRemovedError, dedup, dedup_files, stages
+from lshfast import DataError, TooManyRemovedError, dedup, dedup_files, stages
 from lshfast._common.value_codes import (
     MISSING,
     MOST_VALUES,
@@ -413,6 +413,10 @@ def test_bad_options(tmp_path):
             "--max-removed",
             share,
         )
+    assert (
+        "no column 'sorce'; columns are: text, source; did you mean 'source'?"
+        in failing(1, "dedup", path, "--dry-run", "--by", "sorce")
+    )
     (tmp_path / "in.csv").write_text("id,text\n1,a\n")
     assert "no column 'source'" in failing(
         1, "dedup", tmp_path / "in.csv", "--dry-run", "--by", "source"
@@ -440,7 +444,7 @@ def test_a_column_makes_no_row_bad(tmp_path):
         for i, value in enumerate(values)
     ]
     (tmp_path / "in.jsonl").write_text("\n".join([*lines, '{"id": "x", "text": "y"}']))
-    for by in ("v", "id", "text", "v.b", "no"):
+    for by in ("v", "id", "text", "v.b"):
         for output in ("kept.jsonl", None):
             result = dedup_files(
                 tmp_path / "in.jsonl",
@@ -523,3 +527,23 @@ def test_stages_below_the_limit(tmp_path):
     work, kept = planned(tmp_path, by="source", max_removed=0.97)
     stages.run(work, "apply")
     assert sum(path.read_text().count("\n") for path in kept.iterdir()) == 31
+
+
+def test_stages_refuse_a_column_that_no_row_of_any_shard_has(tmp_path):
+    paths = [
+        write_jsonl(
+            tmp_path / f"{number}.jsonl", [{"text": "a text", "a": None}, {"text": "b"}]
+        )
+        for number in range(2)
+    ]
+    write_jsonl(paths[0], [{"text": "a text"}, {"text": "b"}])
+    options = {"shards": 2, "tasks": 1, "threads": 1}
+    stages.plan(paths, tmp_path / "w1", tmp_path / "out1", by="a", **options)
+    for stage in stages.STAGES:
+        stages.run(tmp_path / "w1", stage)
+    assert stages.status(tmp_path / "w1").summary.read == 4
+    stages.plan(paths, tmp_path / "w2", tmp_path / "out2", by="c", **options)
+    for stage in stages.STAGES[: stages.STAGES.index("group")]:
+        stages.run(tmp_path / "w2", stage)
+    with pytest.raises(DataError, match="no column 'c'; columns are: text"):
+        stages.run(tmp_path / "w2", "group")
