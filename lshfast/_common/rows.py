@@ -1,4 +1,4 @@
-"""Numbers of rows: parts of them, runs of equal values, and the inverse of an order."""
+"""Numbers of rows: parts and samples of them, runs of equal values, and the inverse of an order."""
 
 from __future__ import annotations
 
@@ -15,6 +15,19 @@ Name = TypeVar("Name")
 def int64_range(*bounds: int) -> Int64Array:
     """Return the integers of ``range(*bounds)``, on any platform as int64."""
     return np.arange(*bounds, dtype=np.int64)
+
+
+def evenly_spaced(size: int, most: int) -> Int64Array:
+    """Return the numbers below a size, or `most` of them at equal distances.
+
+    Examples
+    --------
+    >>> evenly_spaced(3, 5).tolist(), evenly_spaced(9, 3).tolist()
+    ([0, 1, 2], [0, 4, 8])
+    """
+    if size <= most:
+        return int64_range(size)
+    return np.linspace(0, size - 1, most).astype(np.int64)
 
 
 def parts_of_rows(count: int, step: int) -> Iterator[slice]:

@@ -43,13 +43,6 @@ def place_count(corpus: Corpus) -> int:
     return -(-corpus.total_bytes // PLACE_BYTES)
 
 
-def spread(count: int, most: int) -> Int64Array:
-    """Return at most `most` numbers below `count`, at equal distances."""
-    return np.unique(
-        np.linspace(0, max(0, count - 1), min(count, most)).astype(np.int64)
-    )
-
-
 def bytes_of(corpus: Corpus, places: Int64Array) -> int:
     """Return how many bytes these places have."""
     return int(np.minimum(PLACE_BYTES, corpus.total_bytes - places * PLACE_BYTES).sum())

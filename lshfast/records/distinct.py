@@ -141,19 +141,6 @@ def keys_of_rows(
     return keys
 
 
-def evenly_spaced(size: int, most: int) -> Int64Array:
-    """Return the numbers below a size, or `most` of them at equal distances.
-
-    Examples
-    --------
-    >>> evenly_spaced(3, 5).tolist(), evenly_spaced(9, 3).tolist()
-    ([0, 1, 2], [0, 4, 8])
-    """
-    if size <= most:
-        return np.arange(size, dtype=np.int64)
-    return np.linspace(0, size - 1, most).astype(np.int64)
-
-
 def places_among(
     numbers: npt.NDArray[Any], ascending: npt.NDArray[Any]
 ) -> tuple[Int64Array, BoolArray]:

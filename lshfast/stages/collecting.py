@@ -62,6 +62,7 @@ def collect(plan: StagePlan, shard: int) -> None:
         measured = reading.lengths()
         writer.figures = {
             "words": measured.words.tolist(),
+            "symbols": measured.symbols.tolist(),
             "characters": measured.characters.tolist(),
             "symbol_shares": measured.symbol_shares.tolist(),
             "forms": list(measured.forms),

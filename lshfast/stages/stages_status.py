@@ -153,6 +153,7 @@ def _advice(plan: StagePlan, of_shards: list[dict[str, Any]]) -> str:
 
     lengths = Lengths(
         joined("words", np.int64),
+        joined("symbols", np.int64),
         joined("characters", np.int64),
         joined("symbol_shares", np.float64),
         FormCounts(

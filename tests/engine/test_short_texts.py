@@ -78,6 +78,25 @@ def test_texts_without_words_do_not_count():
     assert recommend([]) == recommend(["", None]) == ("word", 5, 0.8)
 
 
+@pytest.mark.parametrize(
+    ("line", "unit", "size", "threshold"),
+    [
+        ("for (i = 0; i < {}; i++)", "symbol", 2, 0.5),
+        ("https://example.org/a/{0}?id={0}&page=2#x", "symbol", 2, 0.65),
+        ("x = f({0}); " * 20, "symbol", 5, 0.8),
+        ("a>{}", "char", 4, 0.5),
+        ("one, two, three; or {}", "char", 4, 0.5),
+    ],
+)
+@pytest.mark.parametrize("count", [2, 300])
+def test_symbols_are_recommended_for_code(line, unit, size, threshold, count):
+    texts = [line.format(number) for number in range(count)]
+    assert recommend(texts) == (unit, size, threshold)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dedup(texts, **recommend(texts)._asdict())
+
+
 def test_recommend_names_the_row_of_a_bad_text():
     with pytest.raises(TextError, match=r"texts\[255\]: not UTF-8 at byte 1"):
         recommend([*["a long text " * 1000] * 5, *["a text"] * 250, b"b\xff"])
@@ -222,6 +241,9 @@ def test_tune_recommends(file, tmp_path):
         "recommended for texts of this length: --unit word --size 2 --threshold 0.5\n"
         in told
     )
+    lines = [f"for (i = 0; i < {n}; i++) x[i] = {n};" for n in range(200)]
+    code = write_jsonl(tmp_path / "code.jsonl", [{"text": line} for line in lines])
+    assert "--unit symbol --size 2 --threshold 0.65\n" in run("tune", code).stdout
     empty = write_jsonl(tmp_path / "empty.jsonl", [])
     assert "recommended" not in run("tune", empty).stdout
     assert "recommended" not in run("tune", "--rows", "5").stdout

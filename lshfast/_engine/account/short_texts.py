@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lshfast._common import decimal_codes
+from lshfast._common.rows import evenly_spaced
 from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast._engine.account.crowds import CrowdWarning, Limited
 from lshfast._engine.account.display import SIMILARITY_NAMES
@@ -31,11 +32,12 @@ from lshfast.join.jaccard import PairMeasure
 from lshfast.kernels.text import TextError, Texts
 from lshfast.shingling import Shingles, Unit
 
-# Texts that are measured, at regular intervals. Of texts with more than LONG_BYTES, the words are
-# estimated from the bytes.
+# Texts that are measured, at regular intervals. Of texts with more than LONG_BYTES, the words and
+# symbols are estimated from the bytes.
 SAMPLE_ROWS = 1000
 LONG_BYTES = 1024
 BYTES_PER_WORD = 6
+BYTES_PER_SYMBOL = 3
 
 # Of longer texts in the sample, so many of at most so many bytes are read for their symbols.
 LONG_TEXTS = 64
@@ -55,11 +57,11 @@ CODE_ADVICE = (
     "Better for such texts: unit symbol"
 )
 
-# The number of characters, or words, that differ if one word is changed.
-CHANGED = {"word": 1, "char": 5}
+# The number of characters, symbols or words that differ if one word is changed.
+CHANGED = {"word": 1, "symbol": 1, "char": 5}
 
 # Shingles in order of preference, and for each the least similarity that must remain after a change
-# of two words.
+# of two words. Where texts are like code, they are of symbols instead of words.
 CHOICES: tuple[tuple[Unit, int, float], ...] = (
     ("word", 5, 0.6),
     ("word", 4, 0.6),
@@ -72,7 +74,7 @@ CHOICES: tuple[tuple[Unit, int, float], ...] = (
 # one, because its user has chosen to find fewer texts with a changed word.
 HIGHEST = 0.8
 
-# There is no warning for fewer texts, and none about code if fewer of them were read.
+# There is no warning for fewer texts. Texts are not like code if fewer of them were read.
 FEWEST_TEXTS = 100
 FEWEST_SHARES = 32
 
@@ -132,9 +134,9 @@ class Recommendation(NamedTuple):
 
     Attributes
     ----------
-    unit : {"word", "char"}
+    unit : {"word", "symbol", "char"}
     size : int
-        Words or characters per shingle, 2 to 5.
+        Words, symbols or characters per shingle, 2 to 5.
     threshold : float
         In 0.5..0.8, a multiple of 0.05.
 
@@ -163,13 +165,19 @@ class Lengths:
     """
 
     words: Int64Array
+    symbols: Int64Array
     characters: Int64Array
     symbol_shares: Float64Array
     forms: FormCounts
 
     def median(self, unit: Unit) -> int:
-        """Return the median length in words or in characters."""
-        lengths = self.words if unit == "word" else self.characters
+        """Return the median length in words, symbols or characters."""
+        if unit == "word":
+            lengths = self.words
+        elif unit == "symbol":
+            lengths = self.symbols
+        else:
+            lengths = self.characters
         return int(lengths[(len(lengths) - 1) // 2])
 
     @property
@@ -177,25 +185,23 @@ class Lengths:
         """Whether most texts have as many operators and punctuation as code or URLs."""
         shares = self.symbol_shares
         n = len(shares)
-        is_enough = n >= FEWEST_SHARES and len(self.words) >= FEWEST_TEXTS
-        return is_enough and bool(shares[n // 2] >= CODE_SHARE)
+        is_enough = n >= min(FEWEST_SHARES, len(self.words))
+        return is_enough and n > 0 and bool(shares[(n - 1) // 2] >= CODE_SHARE)
 
-
-def sample_of(n: int) -> Int64Array:
-    """Return the rows of n that are measured."""
-    rows = np.linspace(0, n - 1, SAMPLE_ROWS if n else 0).astype(np.int64)
-    # np.unique would import numpy.ma, which takes 9 ms.
-    return np.asarray(rows[np.diff(rows, prepend=-1) > 0])
+    @property
+    def are_many(self) -> bool:
+        """Whether there are enough texts for a warning."""
+        return len(self.words) >= FEWEST_TEXTS
 
 
 def sample_for(n: int, plan: Plan) -> Int64Array:
     """Return the rows of n that a run measures: none if it gives no advice in any case."""
-    return sample_of(n if plan.kind == "text" else 0)
+    return evenly_spaced(n if plan.kind == "text" else 0, SAMPLE_ROWS)
 
 
 def lengths_of(texts: Texts | StoredTexts) -> Lengths:
     """Measure a sample of texts."""
-    rows = sample_of(len(texts))
+    rows = evenly_spaced(len(texts), SAMPLE_ROWS)
     nbytes = texts.lengths[rows]
     return lengths_of_sample(rows, nbytes, texts.take(rows[are_read(nbytes)]))
 
@@ -226,11 +232,13 @@ def lengths_of_sample(rows: Int64Array, nbytes: Int64Array, texts: Texts) -> Len
         raise TextError(int(read_rows[error.row]), error.reason) from None
     counts: dict[Unit, Int64Array] = {
         "word": nbytes // BYTES_PER_WORD,
+        "symbol": nbytes // BYTES_PER_SYMBOL,
         "char": nbytes.copy(),
     }
     short = nbytes <= LONG_BYTES
     is_short = texts.lengths <= LONG_BYTES
     counts["word"][short] = words[is_short]
+    counts["symbol"][short] = symbols[is_short]
     counts["char"][short] = (
         Shingles("char", 1).tokens_of(texts.take(is_short), 0).counts
     )
@@ -238,6 +246,7 @@ def lengths_of_sample(rows: Int64Array, nbytes: Int64Array, texts: Texts) -> Len
     shares = 1 - words[symbols > 0] / symbols[symbols > 0]
     return Lengths(
         np.sort(counts["word"][wordy]),
+        np.sort(counts["symbol"][wordy]),
         np.sort(counts["char"][wordy]),
         np.sort(shares),
         form_counts(texts),
@@ -252,12 +261,14 @@ def similarity_after(changes: int, length: int, unit: Unit, size: int) -> float:
 
 
 def recommend(texts: Any) -> Recommendation:
-    """Recommend shingles and a threshold for the lengths of texts.
+    """Recommend shingles and a threshold for the lengths of texts, and for code.
 
     The recommended size is the largest of 5, 4 and 3 words for which a change of two words in a
     text of median length leaves a similarity of at least .6. If none does, it is 2 words if they
     leave at least .5, else 5 characters if they leave at least .5, else 4 characters. The threshold
-    is this similarity, rounded down to a multiple of .05, at least .5 and at most .8.
+    is this similarity, rounded down to a multiple of .05, at least .5 and at most .8. Symbols take
+    the place of words if in most texts at least 35 % of the symbols are operators and punctuation,
+    as in code and URLs.
 
     Parameters
     ----------
@@ -304,6 +315,8 @@ def recommendation(lengths: Lengths) -> Recommendation:
     if not len(lengths.words):
         return Recommendation("word", 5, HIGHEST)
     for unit, size, least in CHOICES:
+        if unit == "word" and lengths.are_like_code:
+            unit = "symbol"
         similarity = similarity_after(2, lengths.median(unit), unit, size)
         if similarity >= least:
             return Recommendation(
@@ -326,14 +339,16 @@ def advice_of(lengths: Lengths, plan: Plan) -> str:
 
 def _advice_of_lengths(lengths: Lengths, plan: Plan) -> str:
     unit = plan.shingles.unit
+    if not lengths.are_many:
+        return ""
     if unit in ("word", "stopword") and lengths.are_like_code:
         return CODE_ADVICE
-    # The number of shingles after stop words does not follow from the length; and all shingles that
-    # are recommended for short texts leave out symbols, or cut them.
+    # The number of shingles after stop words does not follow from the length; and symbols were
+    # chosen for other reasons than the length.
     if unit in ("stopword", "symbol"):
         return ""
     target = min(plan.equal_jaccard, HIGHEST)
-    if len(lengths.words) < FEWEST_TEXTS or plan.threshold == 1:
+    if plan.threshold == 1:
         return ""
     reached = similarity_after(1, lengths.median(unit), unit, plan.shingles.size)
     if reached >= target:

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from lshfast._common.rows import evenly_spaced
 from lshfast._common.types import UInt64Array
 from lshfast._engine.account.short_texts import LONG_BYTES
 from lshfast._engine.budget import Budget
@@ -36,7 +37,6 @@ from lshfast._engine.samples import (
     has_places,
     lines_of,
     place_count,
-    spread,
 )
 from lshfast._engine.sketching import Sketched, sketched
 from lshfast._io import Corpus, write_rows
@@ -189,7 +189,7 @@ def forecast(
 def _of_lines(corpus: Corpus, plan: Plan, folder: str, clock: Timer) -> _Steps | None:
     """Measure the steps on a file with lines from several places."""
     path = os.path.join(folder, "sample.jsonl")
-    places = spread(place_count(corpus), PLACES)
+    places = evenly_spaced(place_count(corpus), PLACES)
     with open(path, "wb") as out:
         for lines in lines_of(corpus, places):
             out.write(lines)

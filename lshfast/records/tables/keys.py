@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lshfast._common.rows import evenly_spaced
 from lshfast._common.types import BoolArray, Float64Array, Int32Array, Int64Array
 from lshfast._common.visible import visible
 from lshfast.records.comparison.overlap import TermVectors
-from lshfast.records.distinct import evenly_spaced
 from lshfast.records.linkage import Linkage
 from lshfast.records.tables.coded_fields import CodedField
 from lshfast.records.tables.record_table import RecordTable, values_at

@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.nearest import no_column
+from lshfast._common.rows import evenly_spaced
 from lshfast._common.types import Int64Array
 from lshfast._common.visible import visible
-from lshfast.records.distinct import evenly_spaced
 from lshfast.records.values.dates import days_of
 from lshfast.records.values.strings import normal_form
 

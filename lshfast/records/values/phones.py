@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from lshfast._common.extras import optional
-from lshfast.records.distinct import evenly_spaced
+from lshfast._common.rows import evenly_spaced
 from lshfast.records.values.strings import normal_form
 
 EXTRA = "contacts"
