@@ -482,9 +482,10 @@ class Memory(Files):
     data: ClassVar[set[str]] = {"jsonl"}
 
     def takes(self, case: Case) -> bool:
+        # `pairs` has no earlier rows and no keys.
         return super().takes(case) and not (
-            case.pairs and "against" in case.options
-        )  # `pairs` has no index
+            case.pairs and {"against", "exact_key"} & case.options.keys()
+        )
 
     def run(self, run: Run, **more: Any) -> dict[str, Any]:
         texts, keys = [row["text"] for row in run.rows], run.keys

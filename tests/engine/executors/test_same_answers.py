@@ -6,6 +6,7 @@ added there needs a case here.
 
 import re
 import unicodedata
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -378,9 +379,9 @@ def test_texts_in_several_forms(tmp_path, small_parts, normalize, verb):
         check(run, wanted, driver, tmp_path / str(driver))
 
 
-# Copies of bytes and of words, chains of texts that differ in some words, texts without words, and
-# values to choose by.
-STYLES = [str, str.upper, "{}!".format]
+# Copies of bytes, of words and of normal forms, chains of texts that differ in some words, texts
+# without words, and values to choose by, or that are keys.
+STYLES = [str, str.upper, "{}!".format, partial(unicodedata.normalize, "NFD")]
 SMALL_ROWS = st.lists(
     st.tuples(
         st.integers(0, 4),
@@ -412,11 +413,15 @@ SMALL_OPTIONS = st.fixed_dictionaries(
         "by": st.sampled_from(["string", "number"]),
         "top": st.integers(1, 3),
         "ignore_common": st.sampled_from([0.2, 0.6]),
+        "normalize": st.sampled_from(["NFC", "NFKC"]),
+        "exact_key": st.sampled_from(["string", "url:string", "float"]),
+        "against": st.just("texts"),
     },
 )
 
 
 @SLOW
+@pytest.mark.filterwarnings("ignore::lshfast.MixedFormsWarning")
 @settings(max_examples=50)
 @given(
     SMALL_ROWS,
@@ -434,7 +439,7 @@ def test_small_corpora(tmp_path_factory, rows, options, ids, pairs, data):
             "number": -i,
             "text": style(
                 " ".join(
-                    f"w{kind}.{word if word < 30 - cut else word + kind * 100}"
+                    f"ŵ{kind}.{word if word < 30 - cut else word + kind * 100}"
                     for word in range(30)
                 )
             )
@@ -445,10 +450,12 @@ def test_small_corpora(tmp_path_factory, rows, options, ids, pairs, data):
         }
         for i, (kind, cut, style, value) in enumerate(rows)
     ]
+    refused = set() if pairs else {"top"}
+    if "against" in options:
+        options = options | {"groups": "star"}
+        refused.add("ignore_common")
     case = Case(
-        options
-        if pairs
-        else {name: options[name] for name in options if name != "top"},
+        {name: options[name] for name in options if name not in refused},
         ids=ids,
         pairs=pairs,
     )
