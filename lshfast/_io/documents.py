@@ -10,8 +10,8 @@ import importlib.util
 import io
 import logging
 import os
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
+from xml.parsers import expat
 
 from lshfast._common.extras import optional
 from lshfast._common.types import PathLike
@@ -19,11 +19,19 @@ from lshfast._common.types import PathLike
 # The extra with the packages.
 EXTRA = "documents"
 
-# The most bytes of a .docx file when all its parts are unpacked, and of its parts of XML, whose
-# tree takes ten times as much; and its most parts.
+# The most bytes of a .docx file when all its parts are unpacked, of its parts of XML, and of those
+# that relate parts, whose tree is built; and its most parts.
 MOST_UNPACKED = 256 << 20
 MOST_XML = 48 << 20
+MOST_RELATIONS = 4 << 20
 MOST_PARTS = 1 << 14
+
+# The text is read as a stream. An element takes about a microsecond; a book of 1,000 pages has one
+# million. The attributes of a tag are held together.
+MOST_ELEMENTS = 1 << 22
+MOST_DEPTH = 256
+MOST_TAG = 1 << 20
+PIECE_BYTES = 1 << 16
 
 # The most bytes of the contents of all pages of a PDF file when they are unpacked, and its most
 # pages.
@@ -36,12 +44,19 @@ MOST_PAGES = 1 << 15
 LEAST_OPERATIONS = 1 << 16
 BYTES_OF_OPERATION = 4
 
+# The part with the types of the others.
+_TYPES = "[content_types].xml"
+
 # What separates paragraphs of a Word document, and pages of a PDF file.
 PARAGRAPH_END = "\n"
 PAGE_END = "\n\n"
 
-_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+# Names of elements, as expat gives them.
+_WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_FALLBACK = "http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_BODY = f"{_WORD}body"
+_PARAGRAPH = f"{_WORD}p"
+_TEXT = f"{_WORD}t"
 _BREAKS = {
     f"{_WORD}tab": "\t",
     f"{_WORD}br": "\n",
@@ -127,38 +142,90 @@ def _text_of_word(data: bytes) -> str:
     if any(part.flag_bits & 1 for part in parts):
         raise _LimitError("an encrypted document is not read")
     # A part that is longer than it says is cut off there.
-    xml_bytes = sum(part.file_size for part in parts if _is_xml(part.filename))
     _check(sum(part.file_size for part in parts), MOST_UNPACKED, "bytes unpacked")
-    _check(xml_bytes, MOST_XML, "bytes of XML unpacked")
-    document = optional("docx", EXTRA).Document(io.BytesIO(data))
-    return "".join(_texts_of_body(document.element.body)).strip(PARAGRAPH_END)
-
-
-def _is_xml(name: str) -> bool:
-    return name.lower().endswith((".xml", ".rels"))
-
-
-def _texts_of_body(body: Any) -> Iterator[str]:
-    """Yield the text of all paragraphs, in tables and boxes too, without deleted and moved text."""
-    skipped = None
-    for event, element in optional("lxml.etree", EXTRA).iterwalk(
-        body, ("start", "end")
+    for most, suffixes, what in (
+        (MOST_XML, (".xml", ".rels"), "bytes of XML unpacked"),
+        (MOST_RELATIONS, (".rels", _TYPES), "bytes of relationships unpacked"),
     ):
-        if event == "end":
-            if element is skipped:
-                skipped = None
-            elif skipped is None and element.tag == f"{_WORD}p":
-                yield PARAGRAPH_END
-        elif skipped is not None:
-            continue
-        elif element.tag in _SKIPPED:
-            skipped = element
-        elif element.tag == f"{_WORD}t":
-            yield element.text or ""
-            for comment in element:  # or an instruction
-                yield comment.tail or ""
-        else:
-            yield _BREAKS.get(element.tag, "")
+        xml_bytes = sum(
+            part.file_size for part in parts if part.filename.lower().endswith(suffixes)
+        )
+        _check(xml_bytes, most, what)
+    return _BodyText(_body_of_word(data)).text.strip(PARAGRAPH_END)
+
+
+def _body_of_word(data: bytes) -> bytes:
+    """Return the XML of the part with the text of a document."""
+    constants = optional("docx.opc.constants", EXTRA)
+    package = optional("docx.opc.pkgreader", EXTRA).PackageReader
+    for _, kind, relation, content in package.from_file(io.BytesIO(data)).iter_sparts():
+        is_main = relation == constants.RELATIONSHIP_TYPE.OFFICE_DOCUMENT
+        if is_main and kind == constants.CONTENT_TYPE.WML_DOCUMENT_MAIN:
+            return bytes(content)
+    raise ValueError("it has no text of a Word document")
+
+
+class _BodyText:
+    """The text of all paragraphs, in tables and boxes too, without deleted and moved text.
+
+    Attributes
+    ----------
+    text : str
+    """
+
+    def __init__(self, xml: bytes) -> None:
+        self._elements = 0
+        self._open: list[str] = []
+        self._skipped_depth = 0
+        self._body_depth = 0
+        self._texts: list[str] = []
+        parser = expat.ParserCreate(namespace_separator="}")
+        parser.buffer_text = True
+        parser.StartElementHandler = self._begin
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._add
+        parser.StartDoctypeDeclHandler = self._refuse_entities
+        for start in range(0, len(xml), PIECE_BYTES):
+            parser.Parse(xml[start : start + PIECE_BYTES])
+            unread_bytes = start + PIECE_BYTES - parser.CurrentByteIndex
+            _check(unread_bytes, MOST_TAG, "bytes in a tag")
+        parser.Parse(b"", True)
+        self.text = "".join(self._texts)
+
+    def _begin(self, name: str, _: object) -> None:
+        self._elements += 1
+        self._open.append(name)
+        if self._elements > MOST_ELEMENTS or len(self._open) > MOST_DEPTH:
+            _check(self._elements, MOST_ELEMENTS, "elements")
+            _check(len(self._open), MOST_DEPTH, "elements in each other")
+        if self._skipped_depth:
+            return
+        if not self._body_depth:
+            if name == _BODY:
+                self._body_depth = len(self._open)
+        elif name in _SKIPPED:
+            self._skipped_depth = len(self._open)
+        elif name in _BREAKS:
+            self._texts.append(_BREAKS[name])
+
+    def _end(self, name: str) -> None:
+        depth = len(self._open)
+        self._open.pop()
+        if self._skipped_depth:
+            if depth == self._skipped_depth:
+                self._skipped_depth = 0
+        elif depth == self._body_depth:
+            self._body_depth = 0
+        elif self._body_depth and name == _PARAGRAPH:
+            self._texts.append(PARAGRAPH_END)
+
+    def _add(self, characters: str) -> None:
+        is_read = self._body_depth and not self._skipped_depth
+        if is_read and self._open[-1] == _TEXT:
+            self._texts.append(characters)
+
+    def _refuse_entities(self, *_: object) -> None:
+        raise _LimitError("a document that declares entities is not read")
 
 
 # ---- PDF ----

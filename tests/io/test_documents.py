@@ -208,6 +208,60 @@ def test_what_is_unpacked_is_limited(tmp_path, monkeypatch):
     assert "more than 5 parts" in reason(word_file(tmp_path / "c.docx", TEXT))
 
 
+WORD_XML = """<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">{}</w:document>"""
+
+
+def with_part(path, name, content):
+    """Write a Word document with another content of a part."""
+    with zipfile.ZipFile(word_file(path, TEXT)) as archive:
+        parts = {part.filename: archive.read(part) for part in archive.infolist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for part_name, data in (parts | {name: content}).items():
+            archive.writestr(part_name, data)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("xml", "what"),
+    [
+        (WORD_XML.format("<w:body>" + "<w:p/>" * 99 + "</w:body>"), "more than 99 elements"),
+        (
+            WORD_XML.format("<w:body>" + "<w:p>" * 9 + "</w:p>" * 9 + "</w:body>"),
+            "more than 9 elements in each other",
+        ),
+        (
+            WORD_XML.format(f'<w:body w:a="{"x" * 5000}"/>'),
+            "more than 2,000 bytes in a tag",
+        ),
+        ('<!DOCTYPE a [<!ENTITY b "c">]>' + WORD_XML.format("<w:body/>"), "declares entities"),
+        ("<a>", "cannot be read as a .docx document: no element found"),
+    ],
+)  # fmt: skip
+def test_the_xml_of_a_word_document_is_limited(tmp_path, monkeypatch, xml, what):
+    for name, most in {"ELEMENTS": 99, "DEPTH": 9, "TAG": 2000}.items():
+        monkeypatch.setattr(documents, f"MOST_{name}", most)
+    monkeypatch.setattr(documents, "PIECE_BYTES", 500)
+    assert what in reason(with_part(tmp_path / "a.docx", "word/document.xml", xml))
+
+
+def test_the_relations_of_a_word_document_are_limited(tmp_path):
+    for name in ("word/_rels/document.xml.rels", "[Content_Types].xml"):
+        content = bytes(documents.MOST_RELATIONS)
+        found = reason(with_part(tmp_path / "a.docx", name, content))
+        assert "more than 4,194,304 bytes of relationships unpacked" in found
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "iso-8859-1"])
+def test_a_text_in_pieces(tmp_path, monkeypatch, encoding):
+    text = "é" * 2000 + "a<!-- b -->c<![CDATA[&]]>"
+    body = f"<w:t>-</w:t><w:body>-<w:p>-<w:r><w:t>{text}</w:t>-</w:r></w:p></w:body>"
+    xml = f'<?xml version="1.0" encoding="{encoding}"?>' + WORD_XML.format(body)
+    monkeypatch.setattr(documents, "PIECE_BYTES", 7)
+    monkeypatch.setattr(documents, "MOST_TAG", 200)
+    path = with_part(tmp_path / "a.docx", "word/document.xml", xml.encode(encoding))
+    assert text_of_document(path.read_bytes(), ".docx") == "é" * 2000 + "ac&"
+
+
 def test_a_part_that_is_longer_than_it_says_is_cut_off(tmp_path):
     out = io.BytesIO()
     with (
