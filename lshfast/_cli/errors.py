@@ -85,6 +85,8 @@ def _end_of(error: BaseException) -> tuple[str, int] | None:
             end = str(error) or type(error).__name__, 1
         elif end is None and WITHOUT_REASON.search(str(error)):
             end = f"a C library failed, probably for lack of memory: {error}", 1
+        elif end is None and isinstance(error.__cause__, MemoryError):
+            return _end_of(error.__cause__)  # numpy returned a result all the same
     return end
 
 

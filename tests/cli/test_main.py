@@ -870,6 +870,15 @@ def test_a_library_that_fails_without_a_reason(reason):
     )
 
 
+def test_a_library_that_returns_a_result_though_memory_was_refused():
+    """So does numpy if memory is refused for a list of records."""
+    said = io.StringIO()
+    with pytest.raises(typer.Exit) as left, one_line_errors(said):
+        raise SystemError("returned a result with an exception set") from MemoryError()
+    assert left.value.exit_code == 1
+    assert said.getvalue() == "lshfast: error: out of memory\n"
+
+
 @pytest.mark.parametrize("number", ENDINGS)
 def test_an_interrupt_while_a_thread_waits_for_a_lock(number):
     """The lock may not be held when the with statement of the standard library releases it."""

@@ -36,6 +36,9 @@ FOREIGN = {
     "numpy fails without a reason": (
         "SystemError: (error return|.*returned NULL) without .*exception"
     ),
+    "numpy returns a result with an error": (
+        "SystemError: .*numpy.* returned a result with an exception set"
+    ),
     "Python fails with another error": "RuntimeError: can't allocate (read )?lock",
     "Arrow ends the process": "after throwing an instance of 'std::bad_alloc'",
     "Python waits for a thread that could not begin": (

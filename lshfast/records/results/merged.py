@@ -24,7 +24,8 @@ from lshfast.records.tables.record_table import RecordTable, plain_value, values
 from lshfast.records.values.addresses import PARTS
 
 NO_ROW = -1
-_TIME = re.compile(r"[T ]\s*(\d\d?:\d\d.*)")
+# White space is read from its beginning only.
+_TIME = re.compile(r"(?:T|(?<!\s)[^\S ]* )\s*(\d\d?:\d\d.*)")
 
 
 class KeepRule(NamedTuple):

@@ -26,7 +26,8 @@ BETWEEN = ", "  # the values of a list
 WHOLE = 0.95
 SAMPLE = 1000  # values that are looked at first; if few end in .0, no others are
 LISTS = (list, tuple, set, frozenset, np.ndarray)
-_WHOLE_LINE = re.compile(r"^\s*-?\d+\.0\s*$", re.MULTILINE)
+# White space within the line: a value may have a million blank lines.
+_WHOLE_LINE = re.compile(r"^[^\S\n]*-?\d+\.0[^\S\n]*$", re.MULTILINE)
 _WHOLE_DECIMAL = re.compile(r"\s*(-?\d+)\.0\s*")
 _DECIMAL = re.compile(r"\s*-?\d+\.\d+\s*")
 
