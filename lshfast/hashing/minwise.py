@@ -26,7 +26,7 @@ from lshfast._common.checks import (
 )
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.hashing.functions import P, WeaklyUniversal, check_prime
-from lshfast.hashing.permutation_draws import SizedFamily
+from lshfast.hashing.permutation_draws import MOST_DRAWN, SizedFamily
 from lshfast.kernels import hashing as kernels
 
 HALVING = 67  # domain
@@ -141,7 +141,7 @@ class HalvingFamily(SizedFamily):
         Parameters
         ----------
         count : int
-            At least 0.
+            In 0..2**24.
         seed : int or "random", default 1
             In 0..2**64 - 1. With "random", the operating system draws the number.
 
@@ -155,7 +155,7 @@ class HalvingFamily(SizedFamily):
         TypeError, ValueError
             If an argument has the wrong type or is out of range.
         """
-        count = check_int("count", count, 0)
+        count = check_int("count", count, 0, MOST_DRAWN)
         words = kernels.words(check_seed(seed), HALVING, 0, 2 * count)
         numbers = words.reshape(-1, 2).tolist()
         rows = [

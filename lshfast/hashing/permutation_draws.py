@@ -8,6 +8,8 @@ from lshfast._common.checks import Seed, check_int, check_seed
 from lshfast.kernels import hashing as kernels
 
 DRAWN_NUMBERS = 69  # domain
+# The most numbers of a call: each is a Python object, and takes a loop.
+MOST_DRAWN = 2**24
 
 
 class PermutationDraw(NamedTuple):
@@ -50,7 +52,7 @@ class SizedFamily(Protocol):
         Parameters
         ----------
         count : int
-            At least 0.
+            In 0..2**24.
         seed : int or "random", default 1
             In 0..2**64 - 1. With "random", the operating system draws the number.
 
@@ -63,7 +65,7 @@ class SizedFamily(Protocol):
         TypeError, ValueError
             If an argument has the wrong type or is out of range.
         """
-        count = check_int("count", count, 0)
+        count = check_int("count", count, 0, MOST_DRAWN)
         seed = check_seed(seed)
         words_of_number = -(-self.bits // 64)
         draws = []

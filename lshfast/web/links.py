@@ -17,8 +17,9 @@ import numpy as np
 from lshfast._common.urls import split_url
 from lshfast.kernels.sets import components
 
-# The most characters of a base, which each link of a page may repeat.
-MOST_BASE = 8192
+# Each link of a page may repeat the URL that it is relative to. All together repeat at most so many
+# characters for each character of the page: a link of a real page has some tens of them.
+MOST_REPEATED = 64
 
 # Elements that link to a page, and the attribute that has the URL.
 LINKS = {"a": "href", "area": "href", "frame": "src", "iframe": "src"}
@@ -45,9 +46,11 @@ def page_links(html: str, url: str) -> list[str]:
     """Return the links of a page in their order, as absolute URLs.
 
     The links are those of ``<a>``, ``<area>``, ``<frame>`` and ``<iframe>``. They are relative to
-    the first ``<base href>`` of the page, wherever it is; without one, or with one of more than
-    8,192 characters, to the URL of the page.
+    the first ``<base href>`` of the page, wherever it is; without one, to the URL of the page.
     Fragments are left out, and so are links that are no URLs of http or https.
+
+    A base does not count if it is so long that all links together would repeat more than 64 times
+    as many characters as the page has. If the URL of the page is, relative links are left out.
 
     Parameters
     ----------
@@ -98,10 +101,11 @@ def page_links(html: str, url: str) -> list[str]:
             links.append(_text_of(link))
         elif base is None:
             base = _text_of(link)
-    base_url = ""
-    if base is not None and len(base) <= MOST_BASE:
-        base_url = _joined(page_url, base)
-    resolved = [_joined(base_url or page_url, link) for link in links]
+    longest = MOST_REPEATED * len(html) // max(len(links), 1)
+    bases = [] if base is None else [_joined(page_url, base)]
+    bases.append(page_url)
+    base_url = next((url for url in bases if url and len(url) <= longest), "")
+    resolved = [_joined(base_url, link) for link in links]
     return [link for link in resolved if link]
 
 

@@ -298,7 +298,8 @@ def find_mirrors(
     """Find the hosts that mirror another host, from the URLs of a crawl.
 
     Candidates are hosts with similar sets of positional bigrams of their paths (see
-    `path_bigrams`), found by banded MinHash signatures. A candidate is a mirror if the Jaccard
+    `path_bigrams`), found by banded MinHash signatures; where no path of a host has words, its
+    paths count instead. A candidate is a mirror if the Jaccard
     similarity of the sets of paths of both hosts is at least `threshold`; with `contents`, of the
     sets of pairs of a path and its content. This is computed exactly. Of similar hosts, the one
     with the most paths is kept, and among these the one that occurs first. Each removed host is
@@ -477,6 +478,10 @@ class HostSets:
             GrowingArray(np.int64),
             GrowingArray(np.uint64),
         )
+        self._wordless_owners, self._wordless_paths = (
+            GrowingArray(np.int64),
+            GrowingArray(np.uint64),
+        )
 
     def add(
         self, urls: Sequence[str], contents: Sequence[Any] | None = None
@@ -521,6 +526,14 @@ class HostSets:
             bigrams = path_bigrams(paths, seed=self.plan.hasher.seed)
             self._bigram_owners.extend(np.repeat(rows, bigrams.counts))
             self._bigrams.extend(bigrams.tokens)
+            wordless = np.flatnonzero(bigrams.counts == 0)
+            self._wordless_owners.extend(rows[wordless])
+            self._wordless_paths.extend(
+                tokens_of_texts(
+                    Texts([paths[place] for place in wordless.tolist()]),
+                    self.plan.hasher.seed,
+                )
+            )
         self.urls += len(good)
         return bad
 
@@ -587,8 +600,7 @@ class HostSets:
         """Group the hosts that share a bucket of signatures of their bigrams."""
         plan = self.plan
         n = len(elements)
-        bigrams = _sets_of(self._bigram_owners.finished(), self._bigrams.finished(), n)
-        signatures = plan.hasher.sketch(bigrams, threads=plan.threads)
+        signatures = plan.hasher.sketch(self._sketched_sets(n), threads=plan.threads)
         signatures[few] = EMPTY
         pairs, compared = pairs_for_groups(
             elements,
@@ -600,6 +612,18 @@ class HostSets:
             progress=report,
         )
         return star_groups(n, pairs, copies=copies, preference=path_counts), compared
+
+    def _sketched_sets(self, n: int) -> TokenSets:
+        """Return the bigrams of each host; the paths of a host that has no bigrams."""
+        owners = self._bigram_owners.finished()
+        tokens = self._bigrams.finished()
+        wordless_owners = self._wordless_owners.finished()
+        has_no_bigrams = np.bincount(owners, minlength=n)[wordless_owners] == 0
+        return _sets_of(
+            np.concatenate([owners, wordless_owners[has_no_bigrams]]),
+            np.concatenate([tokens, self._wordless_paths.finished()[has_no_bigrams]]),
+            n,
+        )
 
     def _groups_of_join(
         self,

@@ -203,7 +203,16 @@ def test_drawn_permutations_follow_the_seed():
             ValueError,
             "i must be in 0..11, not 12",
         ),
-        (lambda: HalvingFamily(4).draw(-1), ValueError, "count must be at least 0"),
+        (
+            lambda: HalvingFamily(4).draw(-1),
+            ValueError,
+            r"count must be in 0\.\.16777216, not -1",
+        ),
+        (
+            lambda: HalvingFamily(4).draw_numbers(2**24 + 1),
+            ValueError,
+            "count must be in 0..16777216, not 16777217",
+        ),
         (lambda: LinearPermutation(12), ValueError, "a multiple of 2"),
         (lambda: LinearPermutation(13).hash([13]), ValueError, "below the prime, 13"),
         (lambda: linear_first_range(12, 3), ValueError, "a multiple of 2"),

@@ -324,6 +324,17 @@ def test_many_equal_hosts_are_not_compared_pair_by_pair():
     assert found.compared == 0
 
 
+def test_hosts_whose_paths_have_no_words_are_compared_by_their_paths():
+    sites = {
+        host: [f"/{page if page < 18 else 100 * number + page}" for page in range(20)]
+        for number, host in enumerate(("a.example", "b.example", "c.example"))
+    }
+    sites["c.example"] = [f"/{page}" for page in range(1000, 1020)]
+    found = find_mirrors(urls_of(sites))
+    assert found.removed == [Mirror("b.example", "a.example", 18 / 22, 20, 18, 1.0)]
+    assert found.compared == 1
+
+
 def test_hosts_with_few_pages_are_not_compared():
     urls = urls_of({"a.example": ["/", "/a/b"], "b.example": ["/", "/a/b"]})
     found = find_mirrors(urls)

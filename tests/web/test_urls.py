@@ -251,8 +251,19 @@ def test_hostile_pages_take_no_more_time_than_others(part):
 
 
 def test_a_long_base_is_not_repeated_in_each_link():
+    """A page of 250 kB would have 160 MB of links."""
+    links = "<a href=x>" * 20_000 + "<a href='http://b.example/y'>"
+    base = f"<base href='/{'b' * 8000}/'>"
+    near = ["http://a.example/x"] * 20_000 + ["http://b.example/y"]
+    assert page_links(base + links, "http://a.example/") == near
+    far_url = f"http://a.example/{'b' * 8000}/"
+    assert page_links(links, far_url) == ["http://b.example/y"]
+
+
+def test_a_long_base_counts_for_few_links():
     page = f"<base href='/{'b' * 9000}/'>" + "<a href=x>" * 3
-    assert page_links(page, "http://a.example/d/") == ["http://a.example/d/x"] * 3
+    link = f"http://a.example/{'b' * 9000}/x"
+    assert page_links(page, "http://a.example/") == [link] * 3
 
 
 @pytest.mark.parametrize("url", ["a.example/d/page", "//a.example/d/page"])
