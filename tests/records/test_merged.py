@@ -55,6 +55,15 @@ def test_the_newest_is_found_by_dates_as_they_are_written(order):
     )["id"] == [1]
 
 
+def test_times_behind_much_white_space_take_no_quadratic_time():
+    table = {
+        "name": ["Ann Lee", "Anne Lee", "Ann Leee"],
+        "changed": ["T" + " " * 10**6, "2024-01-02 08:30", "2024-01-02T \t 09:30"],
+    }
+    found = dedup_records(table, fields=["name"], scoring="points")
+    assert found.merged("newest:changed")["id"] == [2]
+
+
 def test_columns_of_the_names_of_the_list_stay():
     table = {"name": ["Ann Lee", "Anne Lee"], "id": [5, 6], "ids": ["p", "q"]}
     merged = dedup_records(table, fields=["name"], scoring="points").merged()

@@ -4,6 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lshfast.records.tables.distinct_values import distinct_texts
+from lshfast.records.tables.fields import Field
+from lshfast.records.values.forms import readers_of
 from lshfast.records.values.strings import normal_form, number_in
 
 
@@ -41,6 +44,20 @@ def test_normal_forms_take_no_quadratic_time():
     assert len(normal_form("\u05d0" + marks)) < 100
     assert normal_form("\u05d0\u05b0" * 1000) == "\u05d0\u05b0" * 1000
     assert normal_form("é" * 10**5) == "e" * 10**5
+
+
+def test_codes_of_many_zeros_take_no_quadratic_time():
+    field = Field("value", kind="code")
+    many = "0" * 10**6 + "x"
+    codes = [many, "007", "000", "00a1", "0"]
+    ((reader, _),) = readers_of(field, [codes])
+    assert reader(codes) == [many, "7", "0", "00a1", "0"]
+
+
+def test_values_of_many_blank_lines_take_no_quadratic_time():
+    many = "\n" * 10**6
+    _, texts = distinct_texts([[f"{many}x", " 5.0\t", "5"]])
+    assert sorted(texts) == [f"{many}x", "5"]
 
 
 @given(st.text(st.characters(codec="ascii"), max_size=30))
