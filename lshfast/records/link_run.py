@@ -45,9 +45,13 @@ from lshfast.records.links.decision import (
 )
 from lshfast.records.links.labels import PairLabels
 from lshfast.records.options import LinkOptions
+from lshfast.records.results.equal_records import EqualLinks
 from lshfast.records.results.outlook import (
+    MANY_IN_DOUBT,
     NO_SEEDS,
     assignment_warning,
+    bound_warnings,
+    equal_links_text,
     expected_precision,
     field_warnings,
     link_warnings,
@@ -356,9 +360,14 @@ class LinkRun:
         else:
             linked = len(np.unique(links.i)), len(np.unique(links.j))
         precision = None
+        equal = self._equal_links()
         if weights is not None and links.probabilities is not None and len(links.i):
             by_patterns = self.model.precision_by_patterns(links.i, links.j)
-            by_others = [1.0 if by_patterns is None else by_patterns, self.part_alike]
+            by_others = [
+                1.0 if by_patterns is None else by_patterns,
+                self.part_alike,
+                1.0 - equal.in_doubt,
+            ]
             precision = expected_precision(links.probabilities, weights, min(by_others))
         return LinkSummary(
             records=(len(linkage.a), linkage.rows - len(linkage.a)),
@@ -379,12 +388,21 @@ class LinkRun:
             greedy=links.greedy,
             marked=(int(self.labels.same.sum()), int((~self.labels.same).sum())),
             missing=self.task.markers,
-            warnings=(*self.task.doubts, *self._warnings()),
+            warnings=(*self.task.doubts, *self._warnings(equal)),
             precision=precision,
+            in_doubt=equal.in_doubt,
             steps=steps_of(self.scores, self._assignment, self.labels),
         )
 
-    def _warnings(self) -> Iterator[str]:
+    def _equal_links(self) -> EqualLinks:
+        """Return how many links that nobody marked are between equal records."""
+        links = self.links
+        if not len(links.i) or self.scores.weights is None or self.model.by_rules:
+            return EqualLinks()
+        unmarked = ~self.labels.mark(links.i, links.j)
+        return EqualLinks.among(self.task.scored, links.i, links.j, unmarked)
+
+    def _warnings(self, equal: EqualLinks) -> Iterator[str]:
         """Yield why the links may be wrong or incomplete."""
         links = self.links
         learnt = self.model.learnt
@@ -407,6 +425,11 @@ class LinkRun:
         if max(sizes) > 1 and self._lacks_seeds():
             yield NO_SEEDS
         yield from match_warnings(weights, self.seeds_used, min(sizes))
+        names = [field.field.name for field in self.task.scored]
+        if equal.in_doubt > MANY_IN_DOUBT:
+            yield equal_links_text(equal, len(links.i), names)
+        elif self._assignment == "one-to-one":
+            yield from bound_warnings(weights, names)
         unmarked_scores = links.scores[~self.labels.mark(links.i, links.j)]
         if len(unmarked_scores):
             cut = 0 if links.clusters is None else links.clusters.cut

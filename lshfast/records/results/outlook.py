@@ -9,8 +9,10 @@ import numpy as np
 
 from lshfast._common.display import counted
 from lshfast._common.types import Float64Array
+from lshfast._common.visible import visible
 from lshfast.records.candidates.reach import Reach
 from lshfast.records.comparison.nearness import EXACT_LEVEL
+from lshfast.records.results.equal_records import EqualLinks
 from lshfast.records.results.text_tables import aligned
 from lshfast.records.tables.coded_fields import CodedField
 from lshfast.records.weights.fellegi_sunter import LinkWeights
@@ -31,6 +33,9 @@ MANY_CUT = 0.2
 LEAST_REACH = 0.9  # of the seeds, that blocking rules should bring
 MOSTLY_MISSING = 0.05  # of the rows have a value
 SHOWN_NAMES = 3
+MANY_IN_DOUBT = 0.2  # of the links, since their records are equal in all fields
+# Matches of a fit, as times the records of the smaller table; 1.0x where all records match.
+MOST_OF_RECORDS = 1.1
 DEVIATIONS = 2.0  # standard errors of an interval
 # The error of the weight of a field that depends on others, in bits: at .8, the intervals of 23 of
 # 25 labelled tables have their precision in them.
@@ -227,6 +232,28 @@ def match_warnings(weights: LinkWeights, seeds: int, records: int) -> Iterator[s
         yield (
             f"only {weights.matches:,.1f} matches are expected among "
             f"{counted(records, 'record')}; check some links"
+        )
+
+
+def equal_links_text(equal: EqualLinks, links: int, names: Sequence[str]) -> str:
+    """Return a warning of links between equal records that may be different members of a group."""
+    most = round(equal.in_doubt * links)
+    fields = visible(", ".join(names))
+    return (
+        f"{equal.number:,} of {counted(links, 'link')} are between records that are equal in all "
+        f"fields compared ({fields}); different members of a group, such as a household, may be "
+        f"equal in these, so up to {most:,} links may be wrong: add a field that tells members "
+        "apart, such as a date of birth"
+    )
+
+
+def bound_warnings(weights: LinkWeights, names: Sequence[str]) -> Iterator[str]:
+    """Yield a warning of a fit that finds more matches than two tables can have one to one."""
+    if weights.of_most > MOST_OF_RECORDS:
+        yield (
+            f"{weights.of_most:.1f} times as many pairs look like matches as the smaller table has "
+            f"records, so the fields ({_listed(names)}) hardly tell matches from others: check "
+            "some links, or allow several for a record (--assign many-to-many)"
         )
 
 

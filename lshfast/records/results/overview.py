@@ -71,6 +71,8 @@ def wrong_links(run: Linked) -> str:
     if precision is not None:
         least = round((1 - precision.high) * len(run))
         most = round((1 - precision.low) * len(run))
+        if run.summary.is_open:
+            return f"{least:,} to {most:,} of {links} may be wrong"
         interval = f", probably {least:,} to {most:,}"
     if not wrong:
         return f"of {links}, fewer than 1 is expected to be wrong{interval}"
@@ -97,7 +99,7 @@ def threshold_changes(view: RunView) -> list[ThresholdChange]:
 
 def steps_around(run: Linked) -> list[tuple[str, ThresholdStep]]:
     """Return the next lower threshold, the threshold of the run, and the next higher one."""
-    steps = run.summary.steps
+    steps = run.summary.telling_steps
     if run.probabilities is None or not steps or not steps[0].links:
         return []
     threshold = run.options.threshold

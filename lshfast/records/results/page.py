@@ -60,7 +60,7 @@ def page_of(view: RunView, *, title: str, command: str = "", texts: bool = True)
     run = view.run
     summary = run.summary
     has_scores = bool(len(run) or len(view.below.scores))
-    named_steps = [(f"{step.threshold:g}", step) for step in summary.steps]
+    named_steps = [(f"{step.threshold:g}", step) for step in summary.telling_steps]
     return render(
         "records.html",
         title=title,

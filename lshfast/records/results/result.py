@@ -374,6 +374,6 @@ class LinkResult(Linked, Shown):
         ]
         if self.weights is not None:
             parts.insert(1, weights_text(self.weights))
-        if self.summary.steps:
-            parts.append(steps_text(self.summary.steps))
+        if self.summary.telling_steps:
+            parts.append(steps_text(self.summary.telling_steps))
         return visible("\n\n".join(parts), lines=True)

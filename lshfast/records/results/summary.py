@@ -13,6 +13,7 @@ from lshfast.records.links.clusters import Clusters
 from lshfast.records.results.outlook import ExpectedPrecision, ThresholdStep
 
 SHOWN_CHARACTERS = 96  # of a line of a warning
+MOST_IN_DOUBT = 0.5  # of the links, for an expected precision
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,6 +61,10 @@ class LinkSummary(Shown):
         The part of the links that are expected to be matches, with the limits of an interval that
         has the true part in it with a probability of about 0.95: a tuple (expected, low, high).
         None for points, and without links.
+    in_doubt : float
+        The part of the links that may join different members of a group, such as a household, since
+        their records are equal in all fields; 0 without a reason to doubt it. The interval of
+        `precision` reaches down to the other links.
 
     See Also
     --------
@@ -84,6 +89,7 @@ class LinkSummary(Shown):
     marked: tuple[int, int] = (0, 0)
     missing: dict[str, dict[str, tuple[int, ...]]] = field(default_factory=dict)
     precision: ExpectedPrecision | None = None
+    in_doubt: float = 0.0
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
         lines = [
@@ -108,8 +114,11 @@ class LinkSummary(Shown):
         yield figure("links", self.links)
         if self.precision is not None:
             expected, low, high = self.precision
-            interval = f"expected; {low:.3f} to {high:.3f} with probability 0.95"
-            yield figure("precision", f"{expected:.3f}", interval)
+            interval = f"{low:.3f} to {high:.3f} with probability 0.95"
+            if self.is_open:
+                yield figure("precision", "unknown", interval)
+            else:
+                yield figure("precision", f"{expected:.3f}", f"expected; {interval}")
         linked_a, linked_b = self.linked
         both = f"records, {linked_a:,} and {linked_b:,}" if second else "records"
         yield figure("linked", linked_a + linked_b, both)
@@ -129,6 +138,16 @@ class LinkSummary(Shown):
             size = "of two records or more"
             yield figure("groups", self.clusters.groups, size, cut_links)
         yield figure("seconds", f"{sum(self.seconds.values()):,.2f}")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether so many links are in doubt that the expected precision says nothing."""
+        return self.in_doubt > MOST_IN_DOUBT
+
+    @property
+    def telling_steps(self) -> list[ThresholdStep]:
+        """`steps`, or none of them if the expected precision says nothing."""
+        return [] if self.is_open else self.steps
 
     @property
     def unlinked(self) -> tuple[int, int]:

@@ -106,12 +106,16 @@ class LinkWeights:
         The expected number of matches among the candidates.
     iterations : int
         Steps of expectation maximisation.
+    of_most : float
+        If agreement patterns of two tables are the evidence: the matches of the last step, as times
+        the records of the smaller table. Above 1, the fit ended at this bound. Otherwise 0.
     """
 
     fields: list[FieldWeights]
     prior: float
     matches: float
     iterations: int
+    of_most: float = 0.0
 
     @property
     def prior_bits(self) -> float:

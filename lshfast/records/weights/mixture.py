@@ -281,6 +281,8 @@ class Mixture:
         Fields among which dependence of three and more was sought.
     differing : set of int
         Fields that differ in nearly all matches.
+    of_most : float
+        The matches of the last step, as times the most that there may be.
     """
 
     models: list[FieldModel]
@@ -291,6 +293,7 @@ class Mixture:
     edges: set[Edge] = dataclasses.field(default_factory=set)
     searched: list[int] = dataclasses.field(default_factory=list)
     differing: set[int] = dataclasses.field(default_factory=set)
+    of_most: float = 0.0
 
 
 def fit_mixture(
@@ -511,4 +514,5 @@ def maximise(
         converged = change <= tolerance * max(matches.sum(), 1.0)
     all_probabilities = np.zeros(len(patterns.counts))
     all_probabilities[part_patterns] = probabilities
-    return Mixture(models, share, step, converged, all_probabilities)
+    of_most = float(matches.sum()) / max(most_matches, 1.0)
+    return Mixture(models, share, step, converged, all_probabilities, of_most=of_most)

@@ -255,10 +255,18 @@ def names_records(coded: CodedField) -> bool:
 
 def tells_no_person(coded: CodedField) -> bool:
     """Return whether a field may differ in all matches: a code, number, or no date of birth."""
+    if coded.kind == "date":
+        has_values = coded.numbers is not None and bool(len(coded.numbers))
+        return has_values and not are_births(coded)
+    return coded.kind in ("code", "number")
+
+
+def are_births(coded: CodedField) -> bool:
+    """Return whether a field has dates that are as far from each other as dates of birth."""
     if coded.kind != "date" or coded.numbers is None or not len(coded.numbers):
-        return coded.kind in ("code", "number")
+        return False
     first, last = np.nanquantile(coded.numbers, (0.05, 0.95))
-    return bool(last - first < BIRTHS_DAYS)
+    return bool(last - first >= BIRTHS_DAYS)
 
 
 def keys_of(
@@ -310,7 +318,11 @@ def learn_network(
             given_weights[field] = GivenWeights.of(model, patterns)
     prior = mixture.share
     weights = LinkWeights(
-        fields, prior, float(prior * linkage.all_pairs), mixture.steps
+        fields,
+        prior,
+        float(prior * linkage.all_pairs),
+        mixture.steps,
+        mixture.of_most,
     )
     expected = float((patterns.counts * mixture.probabilities).sum())
     among_candidates = float((patterns.counted * mixture.probabilities).sum())

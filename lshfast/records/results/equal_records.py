@@ -1,0 +1,161 @@
+"""Links between records that are equal in all fields compared: copies, or members of one group.
+
+Members of a household have one surname, street and telephone. If a table has no other field, its
+records do not show whether two equal ones are one person or two. Equal records within each of two
+tables are different members, so they show how many equal records of both tables are different
+members, too. In one table nothing shows it, and all of its equal records may be members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast._common.types import BoolArray, Int32Array, Int64Array
+from lshfast.records.comparison.full_names import have_several_words
+from lshfast.records.distinct import distinct_numbers, keys_of_rows
+from lshfast.records.tables.coded_fields import CodedField
+from lshfast.records.weights.network import are_births
+
+FEWEST_EQUAL = 10  # links between equal records, of which something is said
+FEWEST_WITHIN = 5  # pairs of equal records within a table
+# Different members among links, as times those among all pairs of equal records: records with
+# several equal ones have no link.
+MORE_LINKED = 2.0
+# Of the links of one table: at most .45 where records are entered twice by hand, at least .57 of
+# households with half of the people twice.
+MANY_EQUAL = 0.5
+MOST_MEMBERS = (
+    5.0  # other members of the group of a record, on average: more are a street
+)
+MOST_LEFT_OUT = 12  # fields that are left out by ones and twos
+DEVIATIONS = 2.0  # standard errors
+
+
+@dataclass(frozen=True)
+class EqualLinks:
+    """The links between equal records.
+
+    Attributes
+    ----------
+    number : int
+    in_doubt : float
+        The part of all links that may join different members of groups; 0 without a reason to doubt
+        equal records.
+    """
+
+    number: int = 0
+    in_doubt: float = 0.0
+
+    @classmethod
+    def among(
+        cls,
+        fields: Sequence[CodedField],
+        i: Int64Array,
+        j: Int64Array,
+        unmarked: BoolArray,
+    ) -> EqualLinks:
+        """Count the unmarked links between records that are equal in all fields, and judge them.
+
+        Parameters
+        ----------
+        fields : sequence of CodedField
+        i, j : ndarray of int64, shape (n,)
+            The rows of the links.
+        unmarked : ndarray of bool, shape (n,)
+            Which links nobody marked.
+        """
+        equal = unmarked.copy()
+        for field in fields:
+            first, second = field.codes_of(i, j)
+            equal &= first == second
+        number = int(equal.sum())
+        if number < FEWEST_EQUAL:
+            return cls(number)
+        others = int(unmarked.sum())
+        if len(fields[0].table_codes) > 1:
+            part = min(1.0, MORE_LINKED * part_of_members(fields, i[equal]))
+            return cls(number, part * others / len(i))
+        if number < MANY_EQUAL * others or any(map(tells_persons, fields)):
+            return cls(number)
+        if tell_members(fields, number):
+            return cls(number)
+        return cls(number, others / len(i))
+
+
+def tells_persons(field: CodedField) -> bool:
+    """Return whether members of a group differ in a field: a full name or a date of birth."""
+    is_full_name = field.kind == "name" and have_several_words(field.values)
+    return is_full_name or are_births(field)
+
+
+def tell_members(fields: Sequence[CodedField], number: int) -> bool:
+    """Return whether one field of a table or two tell the members of small groups apart.
+
+    More pairs than by chance are equal in all other fields and differ in these: more than `number`,
+    as which copies with errors are fewer.
+    """
+    columns = [
+        hash_values(field.codes[0], len(field.values), seed)
+        for seed, field in enumerate(fields)
+    ]
+    chances = [equal_pairs(column) for column in columns]
+    record = np.sum(columns, axis=0, dtype=np.uint64)
+    pairs = len(record) * (len(record) - 1) / 2
+    in_all = equal_pairs(record)
+    numbers = range(min(len(fields), MOST_LEFT_OUT))
+    for left_out in chain(combinations(numbers, 1), combinations(numbers, 2)):
+        shared = [place for place in range(len(fields)) if place not in left_out]
+        if not shared:
+            continue
+        group = record - np.sum(
+            [columns[place] for place in left_out], axis=0, dtype=np.uint64
+        )
+        members = equal_pairs(group) - in_all
+        by_chance = pairs * float(np.prod([chances[place] / pairs for place in shared]))
+        is_small = members <= MOST_MEMBERS / 2 * len(record)
+        if is_small and members > max(2 * by_chance, number):
+            return True
+    return False
+
+
+def hash_values(codes: Int32Array, values: int, seed: int) -> npt.NDArray[np.uint64]:
+    """Return a random number for the value of each row, as for a missing one."""
+    rng = np.random.default_rng(seed)
+    numbers = rng.integers(0, 2**64, values + 1, np.uint64)
+    return np.asarray(numbers[codes])
+
+
+def equal_pairs(numbers: npt.NDArray[np.uint64]) -> float:
+    """Return how many pairs of numbers are equal."""
+    counts = np.bincount(distinct_numbers(numbers)[1]).astype(np.float64)
+    return float((counts * (counts - 1)).sum()) / 2
+
+
+def part_of_members(fields: Sequence[CodedField], linked: Int64Array) -> float:
+    """Return which part of the pairs of equal records of two tables may be different members.
+
+    Of a records and b records of one group, a² / 2 pairs are within the first table, b² / 2 within
+    the second and a · b between them. Records with fewer values than half of the linked ones tell
+    nothing; `linked` are rows of the first table.
+    """
+    sides = [[field.codes[side] for field in fields] for side in (0, 1)]
+    columns = [np.concatenate(pair) for pair in zip(*sides, strict=True)]
+    values = np.sum([column >= 0 for column in columns], axis=0)
+    is_full = values >= np.median(values[linked])
+    keys = distinct_numbers(keys_of_rows([column[is_full] for column in columns]))[1]
+    split = int(is_full[: len(sides[0][0])].sum())
+    size = int(keys.max()) + 1
+    first = np.bincount(keys[:split], minlength=size).astype(np.float64)
+    second = np.bincount(keys[split:], minlength=size).astype(np.float64)
+    within_first = float((first * (first - 1)).sum()) / 2
+    within_second = float((second * (second - 1)).sum()) / 2
+    if min(within_first, within_second) < FEWEST_WITHIN:
+        return 0.0
+    part = 2 * (within_first * within_second) ** 0.5 / float(first @ second)
+    error = (1 / within_first + 1 / within_second) ** 0.5 / 2
+    return part * (1 + DEVIATIONS * error)
