@@ -4,6 +4,13 @@ import numpy as np
 import pytest
 
 from lshfast.records import dedup_records
+from lshfast.records.linkage import Linkage
+from lshfast.records.tables.coded_fields import code_field
+from lshfast.records.tables.fields import Field
+from lshfast.records.tables.record_table import RecordTable
+from lshfast.records.weights.calibration import FoundSeeds
+from lshfast.records.weights.copies import RecordWords, seeds_alike
+from lshfast.records.weights.rivals import PairsWithin
 
 NOUNS = [
     "camera",
@@ -171,6 +178,34 @@ def test_songs_of_an_album_are_no_duplicates_of_each_other():
     links = set(found.pairs())
     assert len(links & pairs) >= 0.95 * len(pairs)
     assert len(links & pairs) >= 0.95 * len(links)
+
+
+@pytest.mark.parametrize("twins", [10, 80])
+def test_seeds_with_different_known_words_are_left_out_unless_nearly_all_have_them(
+    twins,
+):
+    """Songs of one title by two artists each have known words that the other lacks; copies do not."""
+    copies = 90 - twins
+    titles = [
+        f"title{letter}{other}" for letter in "abcdefghi" for other in "klmnopqrst"
+    ]
+    artists = [f"singer{letter} of{letter}" for letter in "abcdefghij"]
+    first = [f"{title} {artists[row % 10]}" for row, title in enumerate(titles)]
+    second = [
+        f"{title} {artists[(row + (row >= copies)) % 10]}"
+        for row, title in enumerate(titles)
+    ]
+    tables = [RecordTable({"song": first + second})]
+    coded = code_field(Field("song", kind="text"), tables)
+    i = np.arange(90)
+    pairs = PairsWithin(i, i + 90, 180)
+    chosen = np.ones(90, bool)
+    seeds = FoundSeeds(i, i + 90, np.ones((90, 3)), pairs, chosen, ~chosen, 1)
+    alike = seeds_alike(RecordWords(Linkage(tables, {"song": coded})), seeds)
+    if copies < 22.5:  # a quarter
+        assert alike is None
+    else:
+        assert np.flatnonzero(alike.seeds).tolist() == list(range(copies))
 
 
 def records_of_people(address_of, seed=2):

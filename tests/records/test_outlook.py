@@ -10,6 +10,7 @@ from lshfast.records import dedup_records, match_records
 from lshfast.records.results.outlook import (
     THRESHOLDS,
     expected_precision,
+    pattern_warnings,
     steps_text,
     threshold_steps,
 )
@@ -63,6 +64,16 @@ def test_the_interval_of_the_precision_reaches_down_to_other_evidence(found):
         0.4,
         usual[2],
     )
+
+
+@pytest.mark.parametrize(
+    ("precision", "by_patterns", "number"),
+    [(0.97, 0.25, "25"), (0.97, 0.8, None), (0.7, 0.25, None)],
+)
+def test_links_that_agreement_patterns_deny_are_counted(precision, by_patterns, number):
+    texts = list(pattern_warnings(100, precision, by_patterns))
+    assert len(texts) == (number is not None)
+    assert all(text.startswith(f"about {number} of 100 links") for text in texts)
 
 
 def test_one_field_that_is_compared_is_named():
