@@ -15,9 +15,9 @@ from itertools import chain, combinations
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.types import BoolArray, Int32Array, Int64Array
+from lshfast._common.types import BoolArray, Int64Array
+from lshfast.kernels import bands as kernels
 from lshfast.records.comparison.full_names import have_several_words
-from lshfast.records.distinct import distinct_numbers, keys_of_rows
 from lshfast.records.tables.coded_fields import CodedField
 from lshfast.records.weights.network import are_births
 
@@ -99,10 +99,7 @@ def tell_members(fields: Sequence[CodedField], number: int) -> bool:
     More pairs than by chance are equal in all other fields and differ in these: more than `number`,
     as which copies with errors are fewer.
     """
-    columns = [
-        hash_values(field.codes[0], len(field.values), seed)
-        for seed, field in enumerate(fields)
-    ]
+    columns = hashed_columns(fields, 0)
     chances = [equal_pairs(column) for column in columns]
     record = np.sum(columns, axis=0, dtype=np.uint64)
     pairs = len(record) * (len(record) - 1) / 2
@@ -123,16 +120,23 @@ def tell_members(fields: Sequence[CodedField], number: int) -> bool:
     return False
 
 
-def hash_values(codes: Int32Array, values: int, seed: int) -> npt.NDArray[np.uint64]:
-    """Return a random number for the value of each row, as for a missing one."""
-    rng = np.random.default_rng(seed)
-    numbers = rng.integers(0, 2**64, values + 1, np.uint64)
-    return np.asarray(numbers[codes])
+def hashed_columns(
+    fields: Sequence[CodedField], side: int
+) -> list[npt.NDArray[np.uint64]]:
+    """Return a random number for the value of each row of each field, as for a missing one."""
+    columns = []
+    for seed, field in enumerate(fields):
+        rng = np.random.default_rng(seed)
+        numbers = rng.integers(0, 2**64, len(field.values) + 1, np.uint64)
+        columns.append(numbers[field.codes[side]])
+    return columns
 
 
 def equal_pairs(numbers: npt.NDArray[np.uint64]) -> float:
     """Return how many pairs of numbers are equal."""
-    counts = np.bincount(distinct_numbers(numbers)[1]).astype(np.float64)
+    ordered = kernels.sorted_numbers(numbers)
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    counts = np.diff(np.append(starts, len(ordered))).astype(np.float64)
     return float((counts * (counts - 1)).sum()) / 2
 
 
@@ -143,19 +147,26 @@ def part_of_members(fields: Sequence[CodedField], linked: Int64Array) -> float:
     the second and a · b between them. Records with fewer values than half of the linked ones tell
     nothing; `linked` are rows of the first table.
     """
-    sides = [[field.codes[side] for field in fields] for side in (0, 1)]
-    columns = [np.concatenate(pair) for pair in zip(*sides, strict=True)]
-    values = np.sum([column >= 0 for column in columns], axis=0)
-    is_full = values >= np.median(values[linked])
-    keys = distinct_numbers(keys_of_rows([column[is_full] for column in columns]))[1]
-    split = int(is_full[: len(sides[0][0])].sum())
-    size = int(keys.max()) + 1
-    first = np.bincount(keys[:split], minlength=size).astype(np.float64)
-    second = np.bincount(keys[split:], minlength=size).astype(np.float64)
-    within_first = float((first * (first - 1)).sum()) / 2
-    within_second = float((second * (second - 1)).sum()) / 2
-    if min(within_first, within_second) < FEWEST_WITHIN:
-        return 0.0
-    part = 2 * (within_first * within_second) ** 0.5 / float(first @ second)
-    error = (1 / within_first + 1 / within_second) ** 0.5 / 2
+    values = np.sum([field.codes[0][linked] >= 0 for field in fields], axis=0)
+    fewest_values = float(np.median(values))
+    tables = []
+    within = []
+    for side in (0, 1):
+        table = full_records(fields, side, fewest_values)
+        tables.append(table)
+        within.append(equal_pairs(table))
+        if within[side] < FEWEST_WITHIN:
+            return 0.0
+    both = equal_pairs(np.concatenate(tables)) - sum(within)
+    part = 2 * (within[0] * within[1]) ** 0.5 / both
+    error = (1 / within[0] + 1 / within[1]) ** 0.5 / 2
     return part * (1 + DEVIATIONS * error)
+
+
+def full_records(
+    fields: Sequence[CodedField], side: int, fewest_values: float
+) -> npt.NDArray[np.uint64]:
+    """Return a number for each record of a table that has enough values; equal ones have one."""
+    records = np.sum(hashed_columns(fields, side), axis=0, dtype=np.uint64)
+    values = np.sum([field.codes[side] >= 0 for field in fields], axis=0)
+    return np.asarray(records[values >= fewest_values])
