@@ -134,7 +134,7 @@ def hashed_columns(
 
 def equal_pairs(numbers: npt.NDArray[np.uint64]) -> float:
     """Return how many pairs of numbers are equal."""
-    ordered = kernels.sorted_numbers(numbers)
+    ordered = kernels.sorted_numbers(numbers.copy())  # sorted in place
     starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
     counts = np.diff(np.append(starts, len(ordered))).astype(np.float64)
     return float((counts * (counts - 1)).sum()) / 2
