@@ -391,7 +391,7 @@ def _integers(
     if array.ndim != 1:
         raise ValueError(f"{name} must have one dimension, not {array.ndim}")
     if len(array) == 0:
-        array = array.astype(dtype)
+        array = np.empty(0, dtype)
     if (
         dtype is np.uint64
         and array.dtype.kind in "fO"

@@ -288,10 +288,11 @@ class Manifest:
             version = entries["version"]
             stored_sum = entries["checksum"]
             values = [dict(entries[name]) for name in self._names]
-        except (ValueError, KeyError, TypeError):
+            own_sum = self.sum_of(*values)
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise FormatError(f"{shown}: damaged") from None
         check_version(version, [self.version], shown)
-        if stored_sum != self.sum_of(*values):
+        if stored_sum != own_sum:
             raise FormatError(f"{shown}: damaged: its checksum differs")
         return values
 

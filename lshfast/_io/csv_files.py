@@ -15,6 +15,7 @@ import sys
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from itertools import chain
 from operator import itemgetter
 from typing import Any, TypeAlias
@@ -203,6 +204,10 @@ class _Text:
         self.reader: Any
         self._begin(0, self._lines)
 
+    def close(self) -> None:
+        """Close the file. The generator refers to this object, so counting references would not."""
+        self._rest.close()
+
     def skip(self, error: Exception) -> str | None:
         """Continue after a record that cannot be read, and return why; None if it is read again."""
         if isinstance(error, _TooLong):
@@ -267,7 +272,7 @@ class _Text:
                 return fields, self.faults[line]
         return fields, fault
 
-    def _pieces(self) -> Iterator[Iterable[str]]:
+    def _pieces(self) -> Generator[Iterable[str], None, None]:
         lines = Lines(self._file, self._size)
         for buffer, start, end, position in lines:
             self.seen = self.seen + end - start
@@ -379,30 +384,31 @@ def _records(file: File, size: int) -> Iterator[_Record]:
     text = _Text(file, size)
     last = 0
     width = 0
-    while True:
-        first = text.first = last + 1
-        fault = None
-        try:
-            fields = next(text.reader)
-        except StopIteration:
-            return
-        except (_TooLong, csv.Error) as error:
-            fields = []
-            fault = text.skip(error)
-            if fault is None:
+    with closing(text):
+        while True:
+            first = text.first = last + 1
+            fault = None
+            try:
+                fields = next(text.reader)
+            except StopIteration:
+                return
+            except (_TooLong, csv.Error) as error:
+                fields = []
+                fault = text.skip(error)
+                if fault is None:
+                    continue
+            last = text.before + text.reader.line_num
+            if text.marked:
+                fields, fault = text.decoded(fields, fault, last)
+            if not fields and fault is None:
                 continue
-        last = text.before + text.reader.line_num
-        if text.marked:
-            fields, fault = text.decoded(fields, fault, last)
-        if not fields and fault is None:
-            continue
-        if not width:
-            if fault is None and states_delimiter(fields, delimiter_of(file)):
-                continue
-            width = len(fields)
-            _check_header(file, first, fields, fault)
-        elif fault is None and len(fields) != width:
-            fault = f"row has {len(fields)} fields, the header {width}"
-        if fault and last > first:
-            fault += f" (lines {first} to {last})"
-        yield first, fields, fault, text.seen, text.position
+            if not width:
+                if fault is None and states_delimiter(fields, delimiter_of(file)):
+                    continue
+                width = len(fields)
+                _check_header(file, first, fields, fault)
+            elif fault is None and len(fields) != width:
+                fault = f"row has {len(fields)} fields, the header {width}"
+            if fault and last > first:
+                fault += f" (lines {first} to {last})"
+            yield first, fields, fault, text.seen, text.position

@@ -385,6 +385,8 @@ cdef _read_indices(const ArrowArray* array, char format, own_addresses, own_leng
     cdef int64_t[::1] rows = rows_array
     for i in range(n):
         if _is_valid(valid, array.offset + i):
+            if array.buffers[1] == NULL:
+                raise ValueError("a malformed Arrow array: missing buffers")
             at = _integer(array.buffers[1], format, array.offset + i)
             if not 0 <= at < most:
                 raise ValueError(f"texts[{first_row + i}]: a malformed Arrow dictionary index")

@@ -6,7 +6,6 @@ import os
 import re
 import struct
 import subprocess
-import sys
 from functools import partial
 
 import numpy as np
@@ -15,13 +14,13 @@ import pytest
 from lshfast import LSHIndex
 from lshfast._common.errors import FormatError
 from lshfast.families import SimHashFamily
-from tests.index.fuzz_index import mended
-from tests.index.index_files import ROOT, content, held, posix, python, shared
+from tests.fuzz.index_files import mended
+from tests.index.index_files import content, held, posix, python, shared
 from tests.index.index_machine import SMALL
 from tests.index.index_model import EMPTY, IndexModel
 from tests.index.make_golden_index import CASES, FAMILIES, FOLDER, code, row_of_code
 from tests.reference import index_file
-from tests.shares import SHARE, share_of
+from tests.shares import SHARE
 
 pytestmark = pytest.mark.slow
 
@@ -394,17 +393,6 @@ def test_verify_follows_buckets_of_all_sizes(tmp_path, values):
         index.insert(range(30_000, 30_100), shared(100))
         index.commit()
         index.verify()
-
-
-def test_damage_does_no_harm(tmp_path):
-    """Some inputs of the fuzzer, which is to be run for longer by hand; in a process of their own, as one may crash."""
-    inputs = str(share_of(300))
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.index.fuzz_index", "--inputs", inputs, "--seed", "1", "--keep", str(tmp_path)],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{inputs} inputs" in done.stdout
 
 
 # Disks that fail and full disks

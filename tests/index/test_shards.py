@@ -12,7 +12,7 @@ from lshfast import LSHIndex, NearNeighbors, TokenSets
 from lshfast._common.errors import FormatError
 from lshfast.families import SimHashFamily
 from lshfast.index import DuplicateKeyError, RangeStore, ShardBuild, ShardStore
-from lshfast.index.shards.folder import shards_of
+from lshfast.index.shards.folder import RECORD_NAME, read_record, shards_of
 from tests.index.index_files import content, posix
 from tests.stages.test_s3 import server  # noqa: F401 (a fixture)
 
@@ -896,3 +896,9 @@ def test_a_run_within_memory_takes_the_url_of_an_index(tmp_path, memory_folder, 
         memory="500M",
     )
     assert len((tmp_path / "b.jsonl").read_text().splitlines()) == 6
+
+
+def test_a_record_of_deep_lists_is_damaged(tmp_path):
+    (tmp_path / RECORD_NAME).write_text("[" * 100_000)
+    with pytest.raises(FormatError, match=r"shards\.json: damaged"):
+        read_record(tmp_path)

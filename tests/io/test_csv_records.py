@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import encodings
+import gc
 import io
 import pkgutil
 from pathlib import Path
@@ -416,3 +417,20 @@ def test_a_header_that_is_too_long_stops_in_any_case(tmp_path: Path) -> None:
             "a row of more than 400 bytes"
             in bad_row(path, on_error=on_error, max_row_bytes=400).reason
         )
+
+
+def test_a_file_that_is_refused_is_closed_at_once(tmp_path: Path) -> None:
+    """Not when garbage is collected."""
+    path = tmp_path / "a.csv"
+    path.write_bytes(b'id,text\n0,"a\xc3b"\r\n1,c\r\n')
+    gc.collect()
+    gc.disable()
+    try:
+        with pytest.raises(DataError, match="not UTF-8"):
+            list(open_corpus(path).batches())
+        files = [each for each in gc.get_objects() if isinstance(each, io.FileIO)]
+        assert not [
+            file for file in files if file.name == str(path) and not file.closed
+        ]
+    finally:
+        gc.enable()

@@ -696,31 +696,6 @@ def test_deep_json_names_its_line(tmp_path: Path, value: str, kind: str) -> None
     assert not (tmp_path / f"b{kind}").exists()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("seed", "files"),
-    [(1, 60), *(pytest.param(seed, 300, marks=pytest.mark.slow) for seed in (1, 2))],
-)
-def test_damaged_files_are_rows_or_errors_that_name_them(
-    tmp_path: Path, seed: int, files: int
-) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "tests.io.fuzz_inputs",
-        str(tmp_path),
-        str(seed),
-        str(files),
-    ]
-    done = subprocess.run(
-        command, capture_output=True, text=True, cwd=Path(__file__).parents[2]
-    )
-    assert done.returncode == 0, (
-        done.stdout.splitlines()[-1:] + done.stderr.splitlines()[-5:]
-    )
-    assert done.stdout.count("read") > files // 6
-
-
 def test_options_of_inputs_reach_every_command(tmp_path: Path) -> None:
     path = pack(
         "id|text\n".replace("|", "\t").encode("utf-16")

@@ -41,7 +41,7 @@ static uint64_t slow_product(uint64_t a, uint64_t b) {
 }
 
 static void check_field(void) {
-    for (size_t round = 0; round < 40000; round++) {
+    for EACH_ROUND(round, 40000) {
         uint64_t a = edge_or_random(), b = edge_or_random(), c = edge_or_random();
         wide w = wide_add(wide_product(a, b), wide_of(c));
         uint64_t high = wide_high(w), low = wide_low(w);
@@ -112,7 +112,7 @@ static void check_utf8(void) {
 /* ---- text.h ---- */
 
 static void check_classify(void) {
-    for (size_t round = 0; round < 4000; round++) {
+    for EACH_ROUND(round, 4000) {
         uint8_t *text = buffer(64), *lower = buffer(64), *expected = buffer(64);
         for (size_t i = 0; i < 64; i++) text[i] = (uint8_t)(round < 256 ? round + i : below(round % 2 ? 128 : 256));
         uint64_t other, bits = text_scalar.classify(text, expected, &other);
@@ -144,7 +144,7 @@ static void check_two_tokens(void) {
 }
 
 static void check_tokens(void) {
-    for (size_t round = 0; round < 600; round++) {
+    for EACH_ROUND(round, 600) {
         size_t n = round < 300 ? round : below(20000), shift = below(16);
         struct token_hasher hasher = text_hasher_of(edge_or_random());
         CHECK(hasher.a2 == slow_product(hasher.a, hasher.a));
@@ -178,7 +178,7 @@ static void check_tokens(void) {
 static void check_batches_of_tokens(void) {
     enum { MOST = 200 };
     static const size_t LONGEST[] = {15, 60, 15, 15, 60, 300, 15, 2000};
-    for (size_t round = 0; round < 400; round++) {
+    for EACH_ROUND(round, 400) {
         size_t n = round < MOST ? round : below(MOST), longest = LONGEST[round % COUNT(LONGEST)];
         struct token_hasher hasher = text_hasher_of(edge_or_random());
         uint8_t *strings[MOST];
@@ -211,7 +211,7 @@ static size_t some_size(void) {
 
 /* Windows read up to eight numbers behind the last one: these are there, and as large as they can be. */
 static void check_windows(void) {
-    for (size_t round = 0; round < 3000; round++) {
+    for EACH_ROUND(round, 3000) {
         int words = round % 2;
         size_t size = some_size(), windows = 1 + below(round % 50 ? 40 : 5000), n = windows + size - 1;
         uint64_t base, seed = anything(), *in = numbers(n + 8), *expected = numbers(windows), *out = numbers(windows);
@@ -316,7 +316,7 @@ static struct text_block block_of(const uint8_t *text, uint64_t *codes, size_t *
 }
 
 static void check_blocks(void) {
-    for (size_t round = 0; round < 20000; round++) {
+    for EACH_ROUND(round, 20000) {
         uint8_t *text = buffer(64), *lower = buffer(64), filled[68];
         uint64_t codes[64], *found_codes = numbers(64);
         size_t characters, shift = below(4);
@@ -351,7 +351,7 @@ static void check_blocks(void) {
 
 /* Edges of random bits, and the hashes of the words between them, in a buffer that ends with its padding. */
 static void check_words_between_edges(void) {
-    for (size_t round = 0; round < 4000; round++) {
+    for EACH_ROUND(round, 4000) {
         size_t bits = 1 + below(round % 8 ? 300 : 2000), n = (bits + 63) / 64, count = 0;
         int open = (int)below(2), broken = (int)below(2);
         uint64_t *mask = numbers(n), *breaks = numbers(n), inside = (uint64_t)open, kind = below(3);
@@ -486,7 +486,7 @@ static void check_text(const uint8_t *text, size_t length, int words, size_t siz
 static void check_shingles(void) {
     check_text(NULL, 0, 0, 1, 1);
     check_text(NULL, 0, 1, 1, 1);
-    for (size_t round = 0; round < 5000; round++) {
+    for EACH_ROUND(round, 5000) {
         size_t shift = below(16), length = some_length(round);
         uint8_t *drawn = buffer(length + 4);
         length = fill((enum texture)(round % TEXTURES), drawn, length);
@@ -507,50 +507,53 @@ static void check_shingles(void) {
 
 /* ---- sketch.h ---- */
 
+/* Signatures of n tokens in k slots, those of few slots by their definition too. */
+static void check_sketch(size_t k, size_t n) {
+    size_t padded = (k + SKETCH_CLASSIC_LANES - 1) / SKETCH_CLASSIC_LANES * SKETCH_CLASSIC_LANES;
+    uint64_t seed = anything(), *a = numbers(padded), *b = numbers(padded);
+    uint64_t *rounds = numbers(sketch_fast_rounds(k)), *slots = numbers(k);
+    sketch_classic_constants(seed, k, a, b);
+    sketch_fast_constants(seed, k, rounds, slots);
+    for (size_t i = 0; i < padded; i++) CHECK(a[i] >= 1 && a[i] < P61 && b[i] < P61);
+    uint64_t *tokens = tokens_of(n), *expected = numbers(k), *out = numbers(k);
+    for (size_t i = 0; i < k && k <= 33; i++) {
+        expected[i] = EMPTY_SLOT;
+        for (size_t t = 0; t < n; t++) {
+            uint64_t value = (p61_product(a[i], mix64(tokens[t])) + b[i]) % P61;
+            if (value < expected[i]) expected[i] = value;
+        }
+    }
+    if (k > 33) sketch_scalar.classic(tokens, n, a, b, k, expected);
+    note_all(expected, k);
+    for EACH_LEVEL(level) {
+        memset(out, 0, k * sizeof *out);
+        sketch_levels[level]->classic(n ? tokens : NULL, n, a, b, k, out);
+        CHECK(memcmp(out, expected, k * sizeof *out) == 0);
+    }
+    sketch_fast_signature(&sketch_scalar, tokens, n, rounds, slots, k, expected);
+    note_all(expected, k);
+    for (size_t i = 0; i < k; i++) CHECK((expected[i] == EMPTY_SLOT) == (n == 0));
+    for EACH_LEVEL(level) {
+        memset(out, 0, k * sizeof *out);
+        sketch_fast_signature(sketch_levels[level], n ? tokens : NULL, n, rounds, slots, k, out);
+        CHECK(memcmp(out, expected, k * sizeof *out) == 0);
+    }
+    free(a);
+    free(b);
+    free(rounds);
+    free(slots);
+    free(tokens);
+    free(expected);
+    free(out);
+}
+
 static void check_sketches(void) {
     static const size_t SLOTS[] = {1,  2,  3,  4,  7,   8,   9,   15,   16,   17,
                                    24, 31, 32, 33, 100, 128, 129, 1000, 1024, SKETCH_MAX_SLOTS};
     static const size_t COUNTS[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 255, 256, 257, 511, 512, 600};
     for (size_t s = 0; s < COUNT(SLOTS); s++) {
-        size_t k = SLOTS[s], padded = (k + SKETCH_CLASSIC_LANES - 1) / SKETCH_CLASSIC_LANES * SKETCH_CLASSIC_LANES;
-        uint64_t seed = anything(), *a = numbers(padded), *b = numbers(padded);
-        uint64_t *rounds = numbers(sketch_fast_rounds(k)), *slots = numbers(k);
-        sketch_classic_constants(seed, k, a, b);
-        sketch_fast_constants(seed, k, rounds, slots);
-        for (size_t i = 0; i < padded; i++) CHECK(a[i] >= 1 && a[i] < P61 && b[i] < P61);
-        for (size_t c = 0; c < COUNT(COUNTS); c++) {
-            size_t n = k == SKETCH_MAX_SLOTS && c > 3 ? 0 : COUNTS[c];
-            uint64_t *tokens = tokens_of(n), *expected = numbers(k), *out = numbers(k);
-            for (size_t i = 0; i < k && k <= 33; i++) {
-                expected[i] = EMPTY_SLOT;
-                for (size_t t = 0; t < n; t++) {
-                    uint64_t value = (p61_product(a[i], mix64(tokens[t])) + b[i]) % P61;
-                    if (value < expected[i]) expected[i] = value;
-                }
-            }
-            if (k > 33) sketch_scalar.classic(tokens, n, a, b, k, expected);
-            note_all(expected, k);
-            for EACH_LEVEL(level) {
-                memset(out, 0, k * sizeof *out);
-                sketch_levels[level]->classic(n ? tokens : NULL, n, a, b, k, out);
-                CHECK(memcmp(out, expected, k * sizeof *out) == 0);
-            }
-            sketch_fast_signature(&sketch_scalar, tokens, n, rounds, slots, k, expected);
-            note_all(expected, k);
-            for (size_t i = 0; i < k; i++) CHECK((expected[i] == EMPTY_SLOT) == (n == 0));
-            for EACH_LEVEL(level) {
-                memset(out, 0, k * sizeof *out);
-                sketch_fast_signature(sketch_levels[level], n ? tokens : NULL, n, rounds, slots, k, out);
-                CHECK(memcmp(out, expected, k * sizeof *out) == 0);
-            }
-            free(tokens);
-            free(expected);
-            free(out);
-        }
-        free(a);
-        free(b);
-        free(rounds);
-        free(slots);
+        size_t counts = SLOTS[s] == SKETCH_MAX_SLOTS ? 4 : COUNT(COUNTS);
+        for (size_t c = 0; c < counts; c++) check_sketch(SLOTS[s], COUNTS[c]);
     }
 }
 
@@ -593,7 +596,7 @@ static void check_rounds(void) {
 /* ---- bands.h ---- */
 
 static void check_band_keys(void) {
-    for (size_t round = 0; round < 500; round++) {
+    for EACH_ROUND(round, 500) {
         size_t n = below(6), k = 1 + below(70), rows = 1 + below(k), bands = 1 + below(k / rows);
         uint64_t *signatures = tokens_of(n * k), *out = numbers(n * bands), *other = numbers(n * bands);
         for (size_t i = 0; i < n; i++) {
@@ -616,29 +619,31 @@ static void check_band_keys(void) {
     }
 }
 
-/* Each number of bands, in slots, starts and keys that end where the last band does; some keys would be all ones. */
-static void check_keys_of_bands(void) {
+/* Keys in slots, starts and keys that end where the last band does; some keys would be all ones. */
+static void check_keys_of(size_t bands, size_t rows) {
     const uint64_t unmixed = UINT64_C(0xCF9A04AFFA6BADC0); /* whose mix64 is all ones */
     CHECK(mix64(unmixed) == EMPTY_SLOT);
-    for (size_t bands = 1; bands <= 40; bands++) {
-        for (size_t rows = 1; rows <= 17; rows++) {
-            uint64_t *slots = tokens_of(bands * rows), *starts = numbers(bands), *out = numbers(bands);
-            size_t first = below(50);
-            bands_starts(first, bands, starts);
-            for (size_t band = below(3); band < bands && rows == 1; band += 1 + below(3)) slots[band] = unmixed ^ starts[band];
-            for EACH_LEVEL(level) {
-                bands_levels[level](slots, starts, bands, rows, out);
-                for (size_t band = 0; band < bands; band++) {
-                    uint64_t key = draw(0, DOMAIN_BAND, first + band);
-                    for (size_t row = 0; row < rows; row++) key = mix64(key ^ slots[band * rows + row]);
-                    CHECK(out[band] == (key == EMPTY_SLOT ? EMPTY_SLOT - 1 : key));
-                }
-            }
-            note_all(out, bands);
-            free(slots);
-            free(starts);
-            free(out);
+    uint64_t *slots = tokens_of(bands * rows), *starts = numbers(bands), *out = numbers(bands);
+    size_t first = below(50);
+    bands_starts(first, bands, starts);
+    for (size_t band = below(3); band < bands && rows == 1; band += 1 + below(3)) slots[band] = unmixed ^ starts[band];
+    for EACH_LEVEL(level) {
+        bands_levels[level](slots, starts, bands, rows, out);
+        for (size_t band = 0; band < bands; band++) {
+            uint64_t key = draw(0, DOMAIN_BAND, first + band);
+            for (size_t row = 0; row < rows; row++) key = mix64(key ^ slots[band * rows + row]);
+            CHECK(out[band] == (key == EMPTY_SLOT ? EMPTY_SLOT - 1 : key));
         }
+    }
+    note_all(out, bands);
+    free(slots);
+    free(starts);
+    free(out);
+}
+
+static void check_keys_of_bands(void) {
+    for (size_t bands = 1; bands <= 40; bands++) {
+        for (size_t rows = 1; rows <= 17; rows++) check_keys_of(bands, rows);
     }
 }
 
@@ -662,7 +667,7 @@ static int shares_earlier(const uint64_t *a, const uint64_t *b, size_t band) {
 
 static void check_pairs(void) {
     static const size_t ROWS[] = {0, 1, 2, 3, 10, 63, 64, 65, 66, 129, 300};
-    for (size_t round = 0; round < 600; round++) {
+    for EACH_ROUND(round, 600) {
         size_t n = ROWS[below(COUNT(ROWS))], bands = 1 + below(4), band = below(bands), members = 0;
         uint64_t *keys = numbers(n * bands);
         int64_t *chosen = buffer(n * sizeof *chosen);
@@ -720,7 +725,7 @@ static void check_pairs(void) {
 }
 
 static void check_sorting(void) {
-    for (size_t round = 0; round < 20; round++) {
+    for EACH_ROUND(round, 20) {
         size_t n = 4000 + below(3000);
         uint64_t *records = buffer(n * sizeof *records), *scratch = buffer(n * sizeof *scratch);
         for (size_t i = 0; i < n; i++) records[i] = few_keys(round) << 32 | i;
@@ -733,7 +738,7 @@ static void check_sorting(void) {
 
 /* By all digits, in two steps each. */
 static void check_digits(void) {
-    for (size_t round = 0; round < 40; round++) {
+    for EACH_ROUND(round, 40) {
         size_t n = round < 4 ? round : below(3000), *starts = buffer(BANDS_DIGIT_VALUES * sizeof *starts);
         uint64_t *keys = numbers(n), *sorted = numbers(n);
         int64_t *places = buffer(n * sizeof *places), *moved = buffer(n * sizeof *moved);
@@ -785,7 +790,7 @@ static uint64_t structured(size_t round, uint64_t i) {
 
 static void check_distinct(void) {
     CHECK(UINT64_C(0xF1DE83E19937733D) * UINT64_C(0x9E3779B97F4A7C15) == 1);
-    for (size_t round = 0; round < 800; round++) {
+    for EACH_ROUND(round, 800) {
         if (round >= 500)
             sets_use_key(round % 2 ? 1 : anything()); /* the first key counts, and nothing depends on it */
         size_t n = round < 200 ? round / 4 : below(300), wanted = 0;
@@ -820,7 +825,7 @@ static void check_distinct(void) {
 }
 
 static void check_rows_that_begin_alike(void) {
-    for (size_t round = 0; round < 400; round++) {
+    for EACH_ROUND(round, 400) {
         size_t longest = 1 + below(400), m = 0;
         uint64_t *table = numbers(sets_table_size(longest)), *before = NULL, *out_before = NULL;
         struct sets_rows rows = {{NULL, 0, 0, 0, 0}, 0, 0};
@@ -878,7 +883,7 @@ static void check_words_at(void) {
 }
 
 static void check_samples(void) {
-    for (size_t round = 0; round < 500; round++) {
+    for EACH_ROUND(round, 500) {
         size_t n = below(60), made = 0, shift = below(64);
         uint64_t one_in = round % 3 ? 1 + below(100) : anything() >> shift;
         one_in += one_in == 0;
@@ -911,7 +916,7 @@ static void check_overlap(void) {
             }
         }
     }
-    for (size_t round = 0; round < 20000; round++) {
+    for EACH_ROUND(round, 20000) {
         size_t a = 1 + below(UINT64_C(1) << below(41)), b = 1 + below(UINT64_C(1) << below(41)), most = a < b ? a : b;
         struct sets_rule rule = {SETS_JACCARD, (double)below(1000001) / 1e6};
         size_t needed = sets_overlap_needed(a, b, rule);
@@ -922,7 +927,7 @@ static void check_overlap(void) {
 }
 
 static void check_similarities(void) {
-    for (size_t round = 0; round < 1500; round++) {
+    for EACH_ROUND(round, 1500) {
         size_t n = 1 + below(8), pairs = below(20), m = 0, longest = 0;
         int64_t *offsets = buffer((n + 1) * sizeof *offsets);
         int64_t *left = buffer(pairs * sizeof *left), *right = buffer(pairs * sizeof *right);
@@ -975,7 +980,7 @@ static void check_similarities(void) {
 }
 
 static void check_agreement(void) {
-    for (size_t round = 0; round < 500; round++) {
+    for EACH_ROUND(round, 500) {
         size_t k = 1 + below(40), equal = 0;
         uint64_t *a = numbers(k), *b = numbers(k);
         int empty_a = below(6) == 0, empty_b = below(6) == 0;
@@ -991,7 +996,7 @@ static void check_agreement(void) {
 }
 
 static void check_groups(void) {
-    for (size_t round = 0; round < 800; round++) {
+    for EACH_ROUND(round, 800) {
         size_t n = below(40), pairs = n ? below(50) : 0;
         int64_t *left = buffer(pairs * sizeof *left), *right = buffer(pairs * sizeof *right);
         int64_t *labels = buffer(n * sizeof *labels), *order = buffer(n * sizeof *order);

@@ -7,7 +7,7 @@
 
 static void fail(const char *what, int level, size_t n, size_t k) {
     fprintf(stderr, "%s: level %d differs for n = %zu, k = %zu\n", what, level, n, k);
-    exit(1);
+    FAIL();
 }
 
 static size_t constants_of(enum update_scheme scheme, size_t k, int second) {

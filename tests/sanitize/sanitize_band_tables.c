@@ -277,30 +277,32 @@ static void hand_over(struct side *side) {
     }
 }
 
-static void check_growth(void) {
-    for (size_t round = 0; round < 100; round++) {
-        struct side *side = begin(round & 1 ? NAMES_INTEGERS : NAMES_STRINGS, round % 3 ? 4 : 64);
-        const uint64_t *entries = side->index.tables[0].entries;
-        uint64_t first = entries[0];
-        side->index.heap.watched = round % 4 == 0;
-        for (size_t step = 0; step < 100; step++) {
-            size_t kind = below(8), name = below(NAMES);
-            if (kind < 3) insert_one(side, name);
-            else if (kind < 6) insert_batch(side);
-            else if (kind == 6) discard(side);
-            else if (below(2)) hand_over(side);
-            else CHECK(band_tables_tidy(&side->index) == TABLES_DONE);
-            while (band_tables_let_go(&side->index) != TABLES_NO_PLACE) note(1);
-            check(side);
-        }
-        if (side->index.heap.watched) {
-            note(side->index.heap.retired != NULL);
-            if (side->index.tables[0].entries != entries) CHECK(entries[0] == first || first == TABLES_NO_ENTRY);
-            tables_heap_sweep(&side->index.heap);
-            CHECK(side->index.heap.retired == NULL);
-        }
-        end(side);
+static void check_steps(size_t round, size_t steps) {
+    struct side *side = begin(round & 1 ? NAMES_INTEGERS : NAMES_STRINGS, round % 3 ? 4 : 64);
+    const uint64_t *entries = side->index.tables[0].entries;
+    uint64_t first = entries[0];
+    side->index.heap.watched = round % 4 == 0;
+    for (size_t step = 0; step < steps; step++) {
+        size_t kind = below(8), name = below(NAMES);
+        if (kind < 3) insert_one(side, name);
+        else if (kind < 6) insert_batch(side);
+        else if (kind == 6) discard(side);
+        else if (below(2)) hand_over(side);
+        else CHECK(band_tables_tidy(&side->index) == TABLES_DONE);
+        while (band_tables_let_go(&side->index) != TABLES_NO_PLACE) note(1);
+        check(side);
     }
+    if (side->index.heap.watched) {
+        note(side->index.heap.retired != NULL);
+        if (side->index.tables[0].entries != entries) CHECK(entries[0] == first || first == TABLES_NO_ENTRY);
+        tables_heap_sweep(&side->index.heap);
+        CHECK(side->index.heap.retired == NULL);
+    }
+    end(side);
+}
+
+static void check_growth(void) {
+    for (size_t round = 0; round < 100; round++) check_steps(round, 100);
 }
 
 /* Many names of one tag: no step looks at the others, nor does a search in tables that are only read, once the crowd is

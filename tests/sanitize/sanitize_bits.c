@@ -7,28 +7,29 @@
 
 /* ---- one permutation ---- */
 
+static void check_group(size_t k, size_t n) {
+    uint64_t *tokens = numbers(n), *expected = numbers(k), *out = numbers(k), constant = anything();
+    memset(expected, 0xFF, k * sizeof *expected);
+    for (size_t t = 0; t < n; t++) {
+        tokens[t] = below(4) ? anything() : below(2) ? 0 : UINT64_MAX;
+        uint64_t hash = mix64(tokens[t] ^ constant), *slot = expected + (size_t)((hash >> 32) * k >> 32);
+        if ((hash & SKETCH_VALUE_MASK) < *slot) *slot = hash & SKETCH_VALUE_MASK;
+    }
+    for EACH_LEVEL(level) {
+        bits_group_signature(sketch_levels[level], n ? tokens : NULL, n, constant, k, out);
+        CHECK(memcmp(out, expected, k * sizeof *out) == 0);
+    }
+    for (size_t i = 0; i < k; i++) note(out[i]);
+    free(tokens);
+    free(expected);
+    free(out);
+}
+
 static void check_groups(void) {
     const size_t slots[] = {1, 2, 3, 7, 8, 9, 16, 100, 128, 1000, SKETCH_MAX_SLOTS};
     const size_t counts[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 17, 255, 256, 257, 600};
     for (size_t s = 0; s < COUNT(slots); s++) {
-        for (size_t c = 0; c < COUNT(counts); c++) {
-            size_t k = slots[s], n = counts[c];
-            uint64_t *tokens = numbers(n), *expected = numbers(k), *out = numbers(k), constant = anything();
-            memset(expected, 0xFF, k * sizeof *expected);
-            for (size_t t = 0; t < n; t++) {
-                tokens[t] = below(4) ? anything() : below(2) ? 0 : UINT64_MAX;
-                uint64_t hash = mix64(tokens[t] ^ constant), *slot = expected + (size_t)((hash >> 32) * k >> 32);
-                if ((hash & SKETCH_VALUE_MASK) < *slot) *slot = hash & SKETCH_VALUE_MASK;
-            }
-            for EACH_LEVEL(level) {
-                bits_group_signature(sketch_levels[level], n ? tokens : NULL, n, constant, k, out);
-                CHECK(memcmp(out, expected, k * sizeof *out) == 0);
-            }
-            for (size_t i = 0; i < k; i++) note(out[i]);
-            free(tokens);
-            free(expected);
-            free(out);
-        }
+        for (size_t c = 0; c < COUNT(counts); c++) check_group(slots[s], counts[c]);
     }
 }
 
@@ -117,19 +118,20 @@ static void check_packed(const uint64_t *a, const uint64_t *b, size_t n, size_t 
     free(equal);
 }
 
+static void check_rows(size_t k, size_t n) {
+    uint64_t *a = signatures_of(n, k), *b = signatures_of(n, k);
+    check_slots(a, k, b, n, k);
+    check_slots(a, 0, b, n, k);
+    for (unsigned bits = 1; bits <= 16; bits *= 2) check_packed(a, b, n, k, bits);
+    free(a);
+    free(b);
+}
+
 static void check_comparison(void) {
     const size_t slots[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 300, 520};
     const size_t counts[] = {0, 1, 2, 5, 300};
     for (size_t s = 0; s < COUNT(slots); s++) {
-        for (size_t c = 0; c < COUNT(counts); c++) {
-            size_t k = slots[s], n = counts[c];
-            uint64_t *a = signatures_of(n, k), *b = signatures_of(n, k);
-            check_slots(a, k, b, n, k);
-            check_slots(a, 0, b, n, k);
-            for (unsigned bits = 1; bits <= 16; bits *= 2) check_packed(a, b, n, k, bits);
-            free(a);
-            free(b);
-        }
+        for (size_t c = 0; c < COUNT(counts); c++) check_rows(slots[s], counts[c]);
     }
 }
 

@@ -24,7 +24,7 @@ static void check_registers(unsigned p, size_t n) {
         cardinality_levels[i](tokens, n, constant, p, level);
         if (memcmp(scalar, level, m)) {
             fprintf(stderr, "level %d differs for p = %u, n = %zu\n", i, p, n);
-            exit(1);
+            FAIL();
         }
     }
     memset(level, 0, m);
@@ -60,7 +60,7 @@ static void check_signatures(size_t k) {
         note_double(cardinality_of_fast(slots, k));
     }
     memset(slots, 0xFF, k * sizeof *slots);
-    if (cardinality_of_classic(slots, k) != 0 || cardinality_of_fast(slots, k) != 0) exit(1);
+    if (cardinality_of_classic(slots, k) != 0 || cardinality_of_fast(slots, k) != 0) FAIL();
     uint64_t n = anything(), shift = anything() % 60;
     note_double(cardinality_variance_of_fast((double)(n >> shift) + 1, k));
     free(slots);

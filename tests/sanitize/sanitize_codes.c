@@ -205,23 +205,26 @@ static void search(const struct world *world) {
     code_search_end(&search);
 }
 
-int main(void) {
-    for (size_t round = 0; round < 60; round++) {
-        struct world *world = buffer(sizeof *world);
-        uint64_t base[WORDS];
-        world->cosine = (int)round % 2;
-        for (size_t w = 0; w < WORDS; w++) base[w] = edge_or_random();
-        for (size_t t = 0; t < TABLES; t++) begin_table(world, t, base);
-        for (size_t query = 0; query < QUERIES; query++) {
-            write_code(world->codes + query * WORDS, base);
-            write_point(world->points + query * PAYLOAD, world->cosine);
-        }
-        for (int i = 0; i < 4; i++) search(world);
-        for (size_t t = 0; t < TABLES; t++) {
-            band_tables_end(world->index + t);
-            free(world->rows[t]);
-        }
-        free(world);
+/* Tables of points and their codes, and searches of them. */
+static void check_world(int cosine) {
+    struct world *world = buffer(sizeof *world);
+    uint64_t base[WORDS];
+    world->cosine = cosine;
+    for (size_t w = 0; w < WORDS; w++) base[w] = edge_or_random();
+    for (size_t t = 0; t < TABLES; t++) begin_table(world, t, base);
+    for (size_t query = 0; query < QUERIES; query++) {
+        write_code(world->codes + query * WORDS, base);
+        write_point(world->points + query * PAYLOAD, world->cosine);
     }
+    for (int i = 0; i < 4; i++) search(world);
+    for (size_t t = 0; t < TABLES; t++) {
+        band_tables_end(world->index + t);
+        free(world->rows[t]);
+    }
+    free(world);
+}
+
+int main(void) {
+    for (int round = 0; round < 60; round++) check_world(round % 2);
     return print_digest();
 }

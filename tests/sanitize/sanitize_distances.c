@@ -34,7 +34,7 @@ static void fill(uint64_t *point, enum distances_layout layout, enum distances_m
 }
 
 static void check_distances(void) {
-    for (size_t round = 0; round < 3000; round++) {
+    for EACH_ROUND(round, 3000) {
         enum distances_layout layout = (enum distances_layout)below(DISTANCES_LAYOUTS);
         enum distances_measure measure = (enum distances_measure)below(DISTANCES_MEASURES);
         size_t dim = 1 + below(below(4) ? 80 : 400);
@@ -66,6 +66,7 @@ static void fill_unit(float *unit, size_t dim, size_t step) {
         unit[j * step] = (float)x;
         square += (double)(float)x * (double)(float)x;
     }
+    if (square == 0) square = unit[0] = 1;
     for (size_t j = 0; j < dim; j++) unit[j * step] = (float)((double)unit[j * step] / sqrt(square));
 }
 
@@ -103,7 +104,7 @@ static void check_within(const float *products, size_t n, float error) {
 }
 
 static void check_products(void) {
-    for (size_t round = 0; round < 300; round++) {
+    for EACH_ROUND(round, 300) {
         const size_t n = below(20), count = PRODUCTS_LANES * (1 + below(4)), dim = 1 + below(70);
         float *vectors = floats(n * dim + 1), *panels = floats(count * dim), *right = floats(n * count + 1);
         float *found = floats(n * count + 1);

@@ -556,32 +556,36 @@ static void check_shared_slots(const struct corpus *c) {
     free(seen);
 }
 
+/* Walk over the rows of a corpus in all ways; return whether some were in a crowd. */
+static int check_walk(size_t round) {
+    struct corpus c = new_corpus(round);
+    struct sets_rule sets = {below(3) ? SETS_JACCARD : SETS_CONTAINMENT, THRESHOLDS[below(COUNT(THRESHOLDS))]};
+    int exact = sets.measure == SETS_CONTAINMENT || below(8);
+    struct rules rules = {below(c.k + 1), sets, exact, round % 2 == 0, round % 4 == 1};
+    if (below(2)) rules.least = 0;
+    struct pairs found = walk_rows(&c, &rules), wanted = compare_all(&c, &rules);
+    CHECK(found.n == wanted.n);
+    const int in_crowd = found.compared == SIZE_MAX;
+    CHECK(found.compared == SIZE_MAX || found.compared == wanted.compared);
+    for (size_t p = 0; p < found.n; p++) {
+        CHECK(found.left[p] == wanted.left[p] && found.right[p] == wanted.right[p]);
+        CHECK(found.similarity[p] == wanted.similarity[p]);
+        note((uint64_t)found.left[p] << 32 | (uint64_t)found.right[p]);
+        note_double(found.similarity[p]);
+    }
+    drop_pairs(&found);
+    drop_pairs(&wanted);
+    check_row_pairs(&c, rules.least);
+    check_banded_pairs(&c, rules.least, rules.chains);
+    check_shared_slots(&c);
+    check_crowded_buckets(&c);
+    drop(&c);
+    return in_crowd;
+}
+
 static void check_walks(void) {
     size_t in_crowd = 0;
-    for (size_t round = 0; round < 1200; round++) {
-        struct corpus c = new_corpus(round);
-        struct sets_rule sets = {below(3) ? SETS_JACCARD : SETS_CONTAINMENT, THRESHOLDS[below(COUNT(THRESHOLDS))]};
-        int exact = sets.measure == SETS_CONTAINMENT || below(8);
-        struct rules rules = {below(c.k + 1), sets, exact, round % 2 == 0, round % 4 == 1};
-        if (below(2)) rules.least = 0;
-        struct pairs found = walk_rows(&c, &rules), wanted = compare_all(&c, &rules);
-        CHECK(found.n == wanted.n);
-        in_crowd += found.compared == SIZE_MAX;
-        CHECK(found.compared == SIZE_MAX || found.compared == wanted.compared);
-        for (size_t p = 0; p < found.n; p++) {
-            CHECK(found.left[p] == wanted.left[p] && found.right[p] == wanted.right[p]);
-            CHECK(found.similarity[p] == wanted.similarity[p]);
-            note((uint64_t)found.left[p] << 32 | (uint64_t)found.right[p]);
-            note_double(found.similarity[p]);
-        }
-        drop_pairs(&found);
-        drop_pairs(&wanted);
-        check_row_pairs(&c, rules.least);
-        check_banded_pairs(&c, rules.least, rules.chains);
-        check_shared_slots(&c);
-        check_crowded_buckets(&c);
-        drop(&c);
-    }
+    for (size_t round = 0; round < 1200; round++) in_crowd += (size_t)check_walk(round);
     CHECK(in_crowd > 400 && stops > 100);
 }
 
@@ -617,7 +621,7 @@ static void check_lengths(void) {
 }
 
 static void check_joined(void) {
-    for (size_t round = 0; round < 300; round++) {
+    for EACH_ROUND(round, 300) {
         struct corpus c = new_corpus(0);
         int64_t *labels = buffer(c.n * sizeof *labels);
         int32_t *groups = buffer(c.n * sizeof *groups);

@@ -71,7 +71,7 @@ static uint64_t scan(int level, const uint8_t *lines, size_t length) {
 
 static void check_lines(void) {
     uint8_t lines[MOST];
-    for (size_t round = 0; round < 20000; round++) {
+    for EACH_ROUND(round, 20000) {
         size_t length = make_lines(lines);
         uint64_t expected = scan(CPU_SCALAR, lines, length);
         for EACH_LEVEL(level) CHECK(scan(level, lines, length) == expected);
@@ -97,7 +97,7 @@ static void check_depth(void) {
 }
 
 static void check_utf8(void) {
-    for (size_t round = 0; round < 20000; round++) {
+    for EACH_ROUND(round, 20000) {
         size_t n = below(100), filled = 0;
         uint8_t *text = buffer(n);
         while (filled < n) {

@@ -2,6 +2,9 @@
  * the address sanitizer sees each byte read or written beside them, and a digest of all results, which is printed at the
  * end and which no compiler and no CPU level may change.
  *
+ * With FUZZING, random numbers are read from an input of libFuzzer: the programs of ../fuzz/kernels include those of this
+ * folder, and check one case of each input.
+ *
  * Compilers choose the order of operands, so no expression may draw two random numbers. */
 #ifndef LSHFAST_SANITIZE_KIT_H
 #define LSHFAST_SANITIZE_KIT_H
@@ -13,11 +16,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef FUZZING
+#define FAIL() abort() /* libFuzzer prints the stack */
+#else
+#define FAIL() exit(1)
+#endif
+
 #define CHECK(condition)                                                         \
     do {                                                                         \
         if (!(condition)) {                                                      \
             fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);      \
-            exit(1);                                                             \
+            FAIL();                                                              \
         }                                                                        \
     } while (0)
 
@@ -35,9 +44,55 @@ static inline int top_level(void) {
 
 /* ---- inputs ---- */
 
+/* Programs set it back to draw the same numbers again. */
 static uint64_t random_state = 1;
 
+#ifdef FUZZING
+static const uint8_t *fuzzed = NULL; /* the input; random_state is how many bytes of it have been read */
+static size_t fuzzed_bytes = 0;
+static uint64_t fuzzed_hash = 0; /* of the input: numbers behind its end depend on all of it */
+
+static inline uint64_t drawn(size_t bytes) {
+    uint64_t value = 0;
+    if (random_state + bytes > fuzzed_bytes) value = mix64(fuzzed_hash + random_state * UINT64_C(0x9E3779B97F4A7C15));
+    else memcpy(&value, fuzzed + random_state, bytes);
+    random_state += bytes;
+    return value;
+}
+
+static inline uint64_t anything(void) { return drawn(8); }
+
+/* A number below n of as few bytes as it needs, so that most changes of an input change one number. */
+static inline size_t below(uint64_t n) {
+    return n < 2 ? 0 : (size_t)(drawn(n <= 256 ? 1 : n <= 65536 ? 2 : 8) % n);
+}
+
+/* The bytes that have not been read, in memory of exactly their size. */
+static inline uint8_t *rest_of_input(size_t *length) {
+    *length = random_state < fuzzed_bytes ? fuzzed_bytes - (size_t)random_state : 0;
+    uint8_t *rest = malloc(*length);
+    if (*length) memcpy(rest, fuzzed + random_state, *length);
+    random_state += *length;
+    return rest;
+}
+
+/* A case of many: one, drawn. */
+#define EACH_ROUND(round, n) (size_t round = below(n), round##_end = round + 1; round < round##_end; round++)
+
+/* Call one function of several. */
+#define CHECK_ONE_OF(...)                                                        \
+    do {                                                                         \
+        static void (*const checks_[])(void) = {__VA_ARGS__};                    \
+        checks_[below(COUNT(checks_))]();                                        \
+    } while (0)
+#else
 static inline uint64_t anything(void) { return mix64(random_state += UINT64_C(0x9E3779B97F4A7C15)); }
+
+static inline size_t below(uint64_t n) { return (size_t)(anything() % n); }
+
+/* Cases that are drawn: `for EACH_ROUND(round, n)`. */
+#define EACH_ROUND(round, n) (size_t round = 0; round < (n); round++)
+#endif
 
 /* The number whose mix64 is y. */
 static inline uint64_t unmix64(uint64_t y) {
@@ -47,8 +102,6 @@ static inline uint64_t unmix64(uint64_t y) {
     y *= UINT64_C(0x96DE1B173F119089);
     return y ^ y >> 30 ^ y >> 60;
 }
-
-static inline size_t below(uint64_t n) { return (size_t)(anything() % n); }
 
 /* A number at which arithmetic mod p, or one of its limbs, turns over, or any number. */
 static inline uint64_t edge_or_random(void) {
@@ -107,5 +160,25 @@ static inline int print_digest(void) {
     printf("%016llx\n", (unsigned long long)digest);
     return 0;
 }
+
+#ifdef FUZZING
+/* ---- an input ---- */
+
+/* Check one case; each program of ../fuzz/kernels has its own. */
+static void check_input(void);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    fuzzed = data;
+    fuzzed_bytes = size;
+    fuzzed_hash = size;
+    for (size_t i = 0; i < size; i++) fuzzed_hash = mix64(fuzzed_hash ^ data[i]);
+    random_state = 0;
+    digest = 0;
+    check_input();
+    return 0;
+}
+#endif
 
 #endif

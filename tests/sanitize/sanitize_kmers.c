@@ -69,12 +69,12 @@ static void check_comparison(size_t n, size_t m, size_t bottom) {
 
 int main(void) {
     for (unsigned k = 1; k <= KMERS_MOST; k++) {
-        for (size_t round = 0; round < 12; round++) {
+        for EACH_ROUND(round, 12) {
             size_t n = below(round ? 200 : 3000);
             check_sample(n, k, 1 + below(4));
         }
     }
-    for (size_t round = 0; round < 3000; round++) {
+    for EACH_ROUND(round, 3000) {
         size_t n = below(120);
         check_parser(n, round % 2);
         n = below(30);

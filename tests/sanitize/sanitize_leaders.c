@@ -91,7 +91,7 @@ static void check_leaders(size_t rows, size_t universe, uint64_t p, uint64_t q, 
 }
 
 int main(void) {
-    for (size_t round = 0; round < 300; round++) {
+    for EACH_ROUND(round, 300) {
         uint64_t p = 1 + below(9), q = 2 * p + below(9);
         size_t rows = 1 + below(round % 30 ? 60 : 1500), universe = 1 + below(round % 10 ? 24 : 250);
         check_leaders(rows, universe, p, q, (int)round % (top_level() + 1));

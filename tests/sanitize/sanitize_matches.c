@@ -5,7 +5,7 @@
 #include "sanitize_kit.h"
 
 static void check_matches(void) {
-    for (size_t round = 0; round < 500; round++) {
+    for EACH_ROUND(round, 500) {
         size_t queries = below(6), n = 0;
         int64_t *offsets = buffer((queries + 1) * sizeof *offsets);
         for (size_t i = 0; i <= queries; i++) {

@@ -169,7 +169,7 @@ static void check_letters(void) {
 }
 
 int main(void) {
-    for (size_t round = 0; round < 300; round++) {
+    for EACH_ROUND(round, 300) {
         check_merge();
         check_codes();
         check_scores();

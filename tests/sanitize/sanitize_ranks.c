@@ -148,6 +148,6 @@ static void check_rows(void) {
 }
 
 int main(void) {
-    for (size_t round = 0; round < 300; round++) check_rows();
+    for EACH_ROUND(round, 300) check_rows();
     return print_digest();
 }

@@ -122,15 +122,17 @@ static void damage(struct world *world) {
     }
 }
 
+static void check_world(void) {
+    struct world world;
+    size_t n = 1 + below(MOST_ROWS);
+    begin(&world, n, 1 + below(40));
+    for (int i = 0; i < 4; i++) search(&world, 0);
+    damage(&world);
+    for (int i = 0; i < 4; i++) search(&world, 1);
+    end(&world);
+}
+
 int main(void) {
-    for (size_t round = 0; round < 300; round++) {
-        struct world world;
-        size_t n = 1 + below(MOST_ROWS);
-        begin(&world, n, 1 + below(40));
-        for (int i = 0; i < 4; i++) search(&world, 0);
-        damage(&world);
-        for (int i = 0; i < 4; i++) search(&world, 1);
-        end(&world);
-    }
+    for (size_t round = 0; round < 300; round++) check_world();
     return print_digest();
 }

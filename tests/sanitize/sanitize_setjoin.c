@@ -322,7 +322,7 @@ static void check_needs(void) {
 
 int main(void) {
     check_needs();
-    for (size_t round = 0; round < 300; round++) check_ranks(round);
-    for (size_t round = 0; round < 400; round++) check_join();
+    for EACH_ROUND(round, 300) check_ranks(round);
+    for EACH_ROUND(round, 400) check_join();
     return print_digest();
 }

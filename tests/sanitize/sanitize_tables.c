@@ -112,7 +112,7 @@ static uint32_t some_tag(size_t kind, size_t i) {
 }
 
 static void check_tables(void) {
-    for (size_t round = 0; round < 600; round++) {
+    for EACH_ROUND(round, 600) {
         size_t tags = 1 + below(round % 3 == 0 ? 3 : 60), rows = 1 + below(round % 3 == 0 ? 300 : 40);
         size_t slack = below(4), steps = 500;
         struct tables_table table = new_table(1 + below(20), slack);
@@ -378,7 +378,7 @@ static void check_same(const struct side *a, const struct side *b) {
 
 /* The same batches at every CPU level, which must say the same on the way and leave the same memory. */
 static void check_batches(void) {
-    for (size_t round = 0; round < 500; round++) {
+    for EACH_ROUND(round, 500) {
         uint64_t state_before = random_state, digest_before = digest;
         struct side first = play(tables_levels[CPU_SCALAR], round);
         uint64_t state_after = random_state, digest_after = digest;
@@ -398,7 +398,7 @@ static void check_batches(void) {
 
 /* One row after the other in all places of small tables: where each goes in and comes out, and where a table is full. */
 static void check_every_place(void) {
-    for (size_t round = 0; round < 3000; round++) {
+    for EACH_ROUND(round, 3000) {
         uint64_t capacity = 1 + below(24), slack = below(10);
         const struct tables_kernels *scalar = tables_levels[CPU_SCALAR], *other = tables_levels[top_level()];
         struct side a = {new_table(capacity, slack), new_pool(8)}, b = {new_table(capacity, slack), new_pool(8)};
@@ -616,7 +616,7 @@ static void damage(struct built *b) {
 }
 
 static void check_queries(void) {
-    for (size_t round = 0; round < 1500; round++) {
+    for EACH_ROUND(round, 1500) {
         struct built b;
         build(&b, round);
         size_t k = b.index.k, n = b.index.limit, m = below(40);
@@ -665,7 +665,7 @@ static uint32_t row_of_bytes(const struct names *names, const uint8_t *name, siz
 
 static void check_integers(void) {
     static const int64_t ODD[] = {0, 1, -1, INT64_MIN, INT64_MAX, INT64_C(1) << 32};
-    for (size_t round = 0; round < 200; round++) {
+    for EACH_ROUND(round, 200) {
         size_t n = below(60);
         struct tables_table table = some_table();
         struct tables_pool pool = new_pool(0);
@@ -716,7 +716,7 @@ static uint32_t slow_tag(const uint8_t *name, size_t length) {
 }
 
 static void check_strings(void) {
-    for (size_t round = 0; round < 200; round++) {
+    for EACH_ROUND(round, 200) {
         size_t n = below(40), size = 0;
         struct tables_table table = some_table();
         struct tables_pool pool = new_pool(0);
@@ -783,7 +783,7 @@ static uint64_t slow_checksum(const uint8_t *bytes, size_t n) {
 }
 
 static void check_checksums(void) {
-    for (size_t round = 0; round < 1500; round++) {
+    for EACH_ROUND(round, 1500) {
         size_t n = round < 200 ? round : below(round % 20 ? 700 : 20000), most = 1 + below(round % 20 ? 80 : 15000);
         uint8_t *bytes = buffer(n);
         for (size_t i = 0; i < n; i++) bytes[i] = (uint8_t)anything();

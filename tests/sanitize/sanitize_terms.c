@@ -98,6 +98,6 @@ static void check_terms(void) {
 }
 
 int main(void) {
-    for (size_t round = 0; round < 400; round++) check_terms();
+    for EACH_ROUND(round, 400) check_terms();
     return print_digest();
 }

@@ -201,7 +201,7 @@ static void search(const struct forest *forest, const struct table *table, const
 static void check_searches(void) {
     static const size_t SHAPES[][2] = {{1, 1}, {2, 1}, {4, 2}, {8, 1}, {9, 1}, {16, 4}, {17, 2}, {40, 8}, {64, 40}};
     static const size_t SIZES[] = {0, 1, 7, 8, 9, 20, 63, 64, 65, 100, 300, 520};
-    for (size_t round = 0; round < 10 * COUNT(SHAPES) * COUNT(SIZES); round++) {
+    for EACH_ROUND(round, 10 * COUNT(SHAPES) * COUNT(SIZES)) {
         const size_t *shape = SHAPES[round % COUNT(SHAPES)], rows = SIZES[round / COUNT(SHAPES) % COUNT(SIZES)];
         struct table table = new_table(shape[0], shape[1], rows);
         size_t starts[4] = {0, below(rows + 1), 0, rows};
@@ -252,7 +252,7 @@ static void check_searches(void) {
 /* ---- marks, sorting and answers ---- */
 
 static void check_marks(void) {
-    for (size_t round = 0; round < 2000; round++) {
+    for EACH_ROUND(round, 2000) {
         size_t k = 1 + below(600), words = trees_mark_words(k), slots = 0, low = 0, all = 0;
         uint64_t *a = numbers(k), *b = numbers(k), *marks_a = numbers(words), *marks_b = numbers(words);
         for (size_t i = 0; i < k; i++) {
@@ -274,7 +274,7 @@ static void check_marks(void) {
 }
 
 static void check_sorting(void) {
-    for (size_t round = 0; round < 300; round++) {
+    for EACH_ROUND(round, 300) {
         size_t n = round < 100 ? round : below(4000);
         uint64_t *codes = numbers(n), *scratch = numbers(n), *before = numbers(n), mask = UINT64_MAX << below(64);
         uint32_t *rows = buffer(n * sizeof *rows), *scratch_rows = buffer(n * sizeof *rows);

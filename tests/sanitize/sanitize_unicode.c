@@ -68,7 +68,7 @@ static void check_sentences(const uint8_t *text, size_t length) {
 }
 
 int main(void) {
-    for (size_t round = 0; round < 2000; round++) {
+    for EACH_ROUND(round, 2000) {
         size_t most = below(below(4) ? 40 : 400);
         uint8_t *drawn = buffer(most), *text;
         size_t length = random_text(drawn, most);

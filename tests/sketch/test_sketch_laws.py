@@ -245,6 +245,13 @@ def test_writing_in_place_keeps_the_maker_s_name():
     assert plain[0, 1] != 7
 
 
+@pytest.mark.parametrize("dtype", ["c16", "f8", "?", "i1"])
+def test_no_tokens_of_any_type_are_no_tokens(dtype):
+    """Without a warning about a cast."""
+    sets = TokenSets([0, 0], np.empty(0, dtype))
+    assert sets.tokens.dtype == np.uint64
+
+
 def test_token_sets_are_views_that_cannot_be_written():
     offsets, tokens = np.array([0, 1, 3]), np.array([7, 8, 9], np.uint64)
     sets, own = TokenSets(offsets, tokens), TokenSets(offsets.copy(), tokens.copy())

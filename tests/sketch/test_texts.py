@@ -19,6 +19,7 @@ from lshfast import dedup
 from lshfast.kernels import text
 from lshfast.kernels.text import Texts
 from tests.conftest import rows_of
+from tests.fuzz.producers import ArrowArray, inside
 from tests.kernels.test_text import KERNELS, expected
 
 # Where texts come from
@@ -555,27 +556,10 @@ def test_a_column_is_read_once(column, method, first):
     assert "released" in done.stdout
 
 
-class ArrowArray(ctypes.Structure):
-    _fields_ = [
-        (name, ctypes.c_int64)
-        for name in ("length", "null_count", "offset", "n_buffers", "n_children")
-    ]
-
-
 class ArrowStream(ctypes.Structure):
     GET = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
     ERROR = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
     _fields_ = [("get_schema", GET), ("get_next", GET), ("get_last_error", ERROR)]
-
-
-def inside(capsule, name, struct):
-    """Return the C struct that a capsule points to."""
-    pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer_of.restype, pointer_of.argtypes = (
-        ctypes.c_void_p,
-        [ctypes.py_object, ctypes.c_char_p],
-    )
-    return struct.from_address(pointer_of(capsule, name))
 
 
 @has_streams
@@ -611,6 +595,13 @@ def test_malformed_tables_of_one_column_are_refused(field, value):
     schema, capsule = pa.array([{"text": "a"}, {"text": "b"}]).__arrow_c_array__()
     setattr(inside(capsule, b"arrow_array", ArrowArray), field, value)
     with pytest.raises(ValueError, match="a malformed Arrow struct"):
+        Texts(Array((schema, capsule)))
+
+
+def test_a_dictionary_without_indices_is_refused():
+    schema, capsule = pa.array(["a", "b"]).dictionary_encode().__arrow_c_array__()
+    inside(capsule, b"arrow_array", ArrowArray).buffers[1] = None
+    with pytest.raises(ValueError, match="a malformed Arrow array: missing buffers"):
         Texts(Array((schema, capsule)))
 
 

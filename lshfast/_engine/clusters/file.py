@@ -225,10 +225,7 @@ def read_clusters(path: str) -> ClusterTable:
     data = (schema.metadata or {}).get(METADATA.encode())
     if data is None:
         raise FormatError(f"{name}: not a file of clusters of lshfast")
-    try:
-        numbers_by_name, _ = _MANIFEST.unpack(data, path)
-    except RecursionError:
-        raise FormatError(f"{name}: damaged") from None
+    numbers_by_name, _ = _MANIFEST.unpack(data, path)
     kinds = [str(kind) for kind in schema.types]
     if tuple(schema.names) != COLUMNS or kinds not in (
         ["int64"] * 3,

@@ -1,27 +1,16 @@
-"""Feed damaged files to the index, and see that it answers or refuses, and does nothing else.
+"""Files of indexes: small valid ones, damaged ones, and all that is asked of one.
 
-    python -m tests.index.fuzz_index [--seconds 600 | --inputs 1000] [--seed 0] [--keep FOLDER] [--heap]
+An input is a valid file with bits flipped, pieces cut out, doubled or swapped with those of another, or numbers at the
+edge of what is possible, whose checksums are mostly made right again: so what lies behind them is reached. Each is
+opened in all ways and everything is asked of it. A finding is any exception but FormatError, OSError and ValueError,
+and an answer that is not a candidate of its query.
 
-An input is a small valid file with bits flipped, pieces cut out, doubled or swapped with those of another, or numbers
-at the edge of what is possible, whose checksums are mostly made right again: so what lies behind them is reached. Each
-is opened in all ways and everything is asked of it. A finding is any exception but FormatError, OSError and ValueError,
-an answer that is not a candidate of its query, or the end of the process that tries it; its input is kept.
-
-With extensions that were built with -fsanitize=address,undefined, --heap gives each section memory of its own, so that
-the sanitizer sees where it ends; otherwise all lie in one map of the file.
+With sanitizers (tests/sanitize/modules.sh), each section has memory of its own, so that they see where it ends;
+otherwise all lie in one map of the file.
 """
 
-import argparse
-import math
-import random
-import shutil
+import os
 import struct
-import subprocess
-import sys
-import tempfile
-import time
-import traceback
-from pathlib import Path
 
 import numpy as np
 
@@ -30,47 +19,12 @@ from lshfast.families import SimHashFamily, WeightedMinHashFamily
 from lshfast.index.stores import file_sections
 from lshfast.index.stores.values import Limit
 from lshfast.kernels.checksum import checksum
+from tests.fuzz.damage import damage_span
 from tests.index.index_model import EMPTY, IndexModel
 from tests.reference import index_file
 from tests.reference.index_file import FAMILY, HEAD, HEADER, HEADERS, SECTIONS
 
 SMALL = {"num_perm": 8, "bands": 3, "rows_per_band": 2}
-ROOT = Path(__file__).parents[2]
-EDGES = [
-    0,
-    1,
-    2,
-    3,
-    4,
-    7,
-    8,
-    63,
-    64,
-    65,
-    2**7,
-    2**15,
-    2**16,
-    2**31 - 1,
-    2**31,
-    2**31 + 1,
-    2**32 - 2,
-    2**32 - 1,
-    2**32,
-]
-EDGES += [
-    2**32 + 1,
-    2**61,
-    2**62,
-    2**63 - 64,
-    2**63 - 1,
-    2**63,
-    2**63 + 1,
-    2**64 - 64,
-    2**64 - 8,
-    2**64 - 2,
-    2**64 - 1,
-]
-BATCH = 500  # inputs of one process
 
 
 def sections_of(data):
@@ -115,9 +69,6 @@ def mended(data):
     struct.pack_into("<Q", data, 48, checksum(data[:48]))
     data[HEADERS[1] : HEADERS[1] + HEADER.size] = data[: HEADER.size]
     return bytes(data)
-
-
-# ---- inputs ----
 
 
 def seeds(folder):
@@ -174,67 +125,19 @@ def places(data):
     return found
 
 
-def mutated(data, others, random):
+def mutated(data, others, chance):
     """Return a damaged file."""
+    if len(data) < 80:
+        return data
     spans = places(data)
-    data = bytearray(data)
-    for _ in range(random.choice([1, 1, 1, 2, 3, 8])):
-        low, high = random.choice(spans)
-        low, high = min(low, len(data) - 1), min(high, len(data))
-        if high <= low:
-            continue
-        at, way = (
-            random.randrange(low, high),
-            random.choices(range(8), [9, 9, 9, 9, 9, 9, 1, 1])[0],
-        )
-        if way == 0:
-            data[at] ^= 1 << random.randrange(8)
-        elif way == 1:
-            data[at] = random.choice([0, 1, 127, 128, 255, random.randrange(256)])
-        elif way in (2, 3):  # a number at an edge, or close to what it was
-            letter, size = random.choice([("Q", 8), ("I", 4)])
-            at = low + (at - low) // size * size
-            if at + size <= len(data):
-                now = struct.unpack_from("<" + letter, data, at)[0]
-                value = random.choice(
-                    [
-                        random.choice(EDGES),
-                        now + random.choice([-64, -8, -1, 1, 8, 64]),
-                        len(data),
-                    ]
-                )
-                struct.pack_into("<" + letter, data, at, value % 2 ** (8 * size))
-        elif way == 4:  # two numbers change places
-            size = random.choice([4, 8])
-            one, two = (
-                low + random.randrange(high - low) // size * size for _ in range(2)
-            )
-            if max(one, two) + size <= len(data):
-                data[one : one + size], data[two : two + size] = (
-                    data[two : two + size],
-                    data[one : one + size],
-                )
-        elif way == 5:  # what stands there again, or somewhere else
-            length = min(random.choice([1, 4, 8, 16, 64, 512]), high - low)
-            other = random.choice([data, random.choice(others)])
-            take = random.randrange(max(1, len(other) - length))
-            data[at : at + length] = other[take : take + length]
-        elif way == 6:
-            length = random.choice([1, 2, 8, 64, 1024])
-            if random.random() < 0.5:  # all behind it moves
-                del data[at : at + length]
-            else:
-                data[at:at] = bytes(random.choice([0, 255]) for _ in range(length))
-        else:
-            del data[at:]
-        if len(data) < 80:
+    changed = bytearray(data)
+    for _ in range(chance.choice([1, 1, 1, 2, 3, 8])):
+        damage_span(changed, chance.choice(spans), others, chance)
+        if len(changed) < 80:
             break
-    if random.random() < 0.9 and len(data) >= 80:
-        return mended(data)
-    return bytes(data)
-
-
-# ---- trials ----
+    if chance.random() < 0.9 and len(changed) >= 80:
+        return mended(changed)
+    return bytes(changed)
 
 
 def attempt(use, *arguments, **options):
@@ -327,9 +230,16 @@ def change(index, queries):
     attempt(index.verify)
 
 
-def try_input(data, folder, queries):
+def queries_of_signatures():
+    queries = np.random.default_rng(0).integers(0, 3, (12, 8)).astype(np.uint64)
+    queries[3] = EMPTY
+    return queries
+
+
+def try_index(data, folder):
     """Open one input in all ways."""
-    path = folder / "input"
+    queries = queries_of_signatures()
+    path = folder / "index"
     path.write_bytes(data)
     whole = None
     for verify in (False, True, None):
@@ -358,98 +268,6 @@ def try_input(data, folder, queries):
         index.store.abandon()
 
 
-def work(first, count, folder, deadline, heap):
-    """Try inputs, each made of its number; the end of the process tells which one it was."""
-    folder = Path(folder)
-    section = file_sections.section_bytes
-    if heap:
-        file_sections.section_bytes = lambda data, record: section(data, record).copy()
-    files = seeds(folder)
-    queries = np.random.default_rng(0).integers(0, 3, (12, 8)).astype(np.uint64)
-    queries[3] = EMPTY
-    for number in range(first, first + count):
-        if time.time() > deadline:
-            break
-        chance = random.Random(number)
-        data = mutated(chance.choice(files), files, chance)
-        (folder / "number").write_text(str(number))
-        try:
-            try_input(data, folder, queries)
-        except BaseException:
-            traceback.print_exc()
-            sys.exit(1)
-        (folder / "done").write_text(str(number))
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--seconds", type=float, default=math.inf)
-    parser.add_argument("--inputs", type=int, default=None)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--keep", type=Path, default=Path(tempfile.gettempdir()) / "fuzz_index"
-    )
-    parser.add_argument("--heap", action="store_true")
-    parser.add_argument("--work", nargs=4)
-    options = parser.parse_args()
-    if options.work:
-        first, count, folder, deadline = options.work
-        work(int(first), int(count), folder, float(deadline), options.heap)
-        return 0
-    wanted = options.inputs or (1000 if options.seconds == math.inf else 1 << 60)
-    next_input, deadline, findings = (
-        options.seed << 32,
-        time.time() + options.seconds,
-        0,
-    )
-    end = next_input + wanted
-    while next_input < end and time.time() < deadline:
-        folder = Path(tempfile.mkdtemp(prefix="lshfast-fuzz-"))
-        arguments = [
-            str(next_input),
-            str(min(BATCH, end - next_input)),
-            str(folder),
-            str(deadline),
-        ]
-        command = [
-            sys.executable,
-            "-W",
-            "error",
-            "-m",
-            "tests.index.fuzz_index",
-            "--work",
-            *arguments,
-        ]
-        command += ["--heap"] if options.heap else []
-        done = subprocess.run(
-            command,
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
-        number = (
-            int((folder / "number").read_text())
-            if (folder / "number").exists()
-            else next_input
-        )
-        if done.returncode:
-            findings += 1
-            options.keep.mkdir(parents=True, exist_ok=True)
-            if (folder / "input").exists():
-                shutil.copy(folder / "input", options.keep / f"{number}.lsh")
-            print(
-                f"input {number}: exit {done.returncode}\n{done.stdout}{done.stderr[-4000:]}",
-                flush=True,
-            )
-            if not (folder / "number").exists():
-                return 1
-        shutil.rmtree(folder, ignore_errors=True)
-        next_input = number + 1
-    print(f"{next_input - (options.seed << 32)} inputs, {findings} findings")
-    return 1 if findings else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+if "SANITIZER_REPORTS" in os.environ:
+    _section = file_sections.section_bytes
+    file_sections.section_bytes = lambda data, record: _section(data, record).copy()

@@ -1,0 +1,83 @@
+"""Programs of libFuzzer for the C of the kernels: built with Clang and the sanitizers, and kept under build/fuzz.
+
+Sources are compiled again if they, a header or the flags have changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+KERNELS = Path(__file__).parent / "kernels"
+BUILT = ROOT / "build" / "fuzz"
+CLANG = shutil.which("clang")
+FLAGS = [
+    "-std=gnu11",
+    "-O1",
+    "-g",
+    "-fno-omit-frame-pointer",
+    "-ffp-contract=off",
+    "-Wall",
+    "-Wextra",
+    "-fsanitize=address,undefined",
+    "-fno-sanitize-recover=all",
+]
+PROGRAM_FLAGS = ["-DFUZZING", "-Dmain=unused_main", "-Itests/sanitize"]
+
+
+def kernel_names() -> list[str]:
+    """Return the names of the targets: one for each C file of ``kernels/``."""
+    return sorted(path.stem for path in KERNELS.glob("*.c"))
+
+
+def digest_of(paths: Iterable[Path], flags: Iterable[str]) -> str:
+    digest = hashlib.sha256(repr([*flags]).encode())
+    for path in sorted(paths):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def compiled(arguments: list[str]) -> None:
+    subprocess.run([str(CLANG), *arguments], cwd=ROOT, check=True)
+
+
+def library() -> Path:
+    """Compile the C of ``src/`` into a library, unless it is there; return its path."""
+    sources = [
+        path
+        for path in sorted((ROOT / "src").glob("*/*.c"))
+        if not path.stem.endswith("_module")
+    ]
+    headers = [*(ROOT / "src").glob("**/*.h")]
+    flags = [*FLAGS, "-fsanitize=fuzzer-no-link", "-Isrc"]
+    objects = []
+    for source in sources:
+        name = f"{source.stem}-{digest_of([source, *headers], flags)}.o"
+        target = BUILT / "objects" / name
+        objects.append(str(target))
+        if target.exists():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        compiled([*flags, "-c", str(source), "-o", str(target)])
+    archive = BUILT / f"kernels-{digest_of(map(Path, objects), flags)}.a"
+    if not archive.exists():
+        subprocess.run(["ar", "rcs", str(archive), *objects], check=True)
+    return archive
+
+
+def program(name: str) -> Path:
+    """Build the program of a target, unless it is there; return its path."""
+    archive = library()
+    source = KERNELS / f"{name}.c"
+    shared = [*(ROOT / "tests" / "sanitize").glob("*.[ch]"), archive]
+    flags = [*FLAGS, *PROGRAM_FLAGS, "-fsanitize=fuzzer", "-Isrc"]
+    target = BUILT / f"{name}-{digest_of([source, *shared], flags)}"
+    if not target.exists():
+        for old in BUILT.glob(f"{name}-*"):
+            old.unlink()
+        compiled([*flags, str(source), str(archive), "-lm", "-o", str(target)])
+    return target
