@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -182,10 +183,8 @@ def try_arrow(data: bytes, folder: Path) -> None:
         for _ in range(chance.choice([0, 1, 1, 2])):
             spoil(array_in(capsules[1]), chance)
         source = Exported(capsules)
-    try:
+    with suppress(*REFUSED):
         chance.choice(READERS)(source)
-    except REFUSED:
-        pass
 
 
 # ---- numpy ----

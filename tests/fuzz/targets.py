@@ -1,4 +1,4 @@
-"""The table of what is fuzzed. Programs of C, of which there is one for each file of ``kernels/``, are listed behind it."""
+"""The table of what is fuzzed from Python. ``kernels/`` has a program of C for each further target."""
 
 from __future__ import annotations
 

@@ -16,8 +16,7 @@ from tests.fuzz.targets import TARGETS
 FEW = 12
 INPUTS = {"index-file": 30, "own-files": 150, "parquet-file": 40, "arrow-producer": 300}
 
-# One process for all targets, since to begin takes longer than to try the inputs; a damaged file of a foreign format may
-# end it.
+# One process for all targets, since to begin takes longer than to try the inputs; a damaged file may end it.
 SHARE = """
 import sys
 from pathlib import Path

@@ -1,7 +1,9 @@
-"""Try inputs of a target of Python in this process: python -m tests.fuzz.worker NAME SEED SECONDS INPUTS FOLDER [--blind]
+"""Try inputs of a target of Python in this process.
 
-The input that is tried lies in FOLDER/input, in case that it ends the process. Coverage guides the changes where atheris
-is installed; with --blind, an input depends on the seed and its number only. The last line counts the inputs.
+    python -m tests.fuzz.worker NAME SEED SECONDS INPUTS FOLDER [--blind]
+
+The input that is tried lies in FOLDER/input, in case that it ends the process. Coverage guides the changes where
+atheris is installed; with --blind, an input depends on the seed and its number only. The last line counts the inputs.
 """
 
 from __future__ import annotations
