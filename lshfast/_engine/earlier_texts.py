@@ -399,7 +399,7 @@ def _keys_like(keys: Sequence[Any], kind: str | None) -> list[Any]:
     """Return ids as keys of the kind of an index, where they can be such keys."""
     if kind == "str":
         return list(map(str, keys))
-    if kind == "int":
+    if kind in ("int", "uint"):
         return [_number_or_text(key) for key in keys]
     return list(keys)
 

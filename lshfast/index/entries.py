@@ -12,7 +12,18 @@ import numpy.typing as npt
 
 from lshfast._common.errors import FormatError
 from lshfast._common.types import Int64Array, UInt8Array, UInt32Array, UInt64Array
-from lshfast.index.keys import Column, as_column, listed, take
+from lshfast.index.keys import (
+    INTEGER_DTYPES,
+    INTEGERS,
+    Column,
+    IntegerArray,
+    as_column,
+    is_either,
+    joint_kind,
+    kind_of,
+    listed,
+    take,
+)
 from lshfast.index.search_plan import choose_steps
 from lshfast.index.stores.values import OnDuplicate, places_to_insert
 from lshfast.kernels.gate import Gate
@@ -135,8 +146,8 @@ class TreeEntries:
         # Without readers. With a Lock, a forked child would wait for a writer of its parent.
         self._writer = Gate()
         self._keys = KeyTable()
-        # The key of each row if all keys are ints, else None.
-        self._names: Int64Array | None = np.empty(0, np.int64)
+        # The key of each row if all keys are ints of one kind, else None.
+        self._names: IntegerArray | None = np.empty(0, np.int64)
         no_signatures = np.empty((0, self._slots), np.uint64)
         self._rows = TreeRows(
             no_signatures,
@@ -269,18 +280,18 @@ class TreeEntries:
             rows = self._reserve(len(places))
             tree_rows = self._rows
             names = self._names
-            are_ints = isinstance(keys, np.ndarray)
             tree_rows.signatures[rows] = signatures
             tree_rows.marks[rows] = slot_marks(signatures)
             tree_rows.sizes[rows] = sizes
-            if are_ints and names is None and len(self) == 0:
-                names = np.empty(len(tree_rows), np.int64)
-            if are_ints and names is not None:
+            if isinstance(keys, np.ndarray) and names is None and len(self) == 0:
+                names = np.empty(len(tree_rows), keys.dtype)
+            names = None if names is None else self._names_with(names, keys)
+            if names is not None:
                 names[rows] = keys
             filled = rows[signatures[:, 0] != EMPTY]
             change = self._with(filled)
             with self.gate.writing():
-                self._names = names if are_ints else None
+                self._names = names
                 reused_count = int(np.count_nonzero(rows < self._used))
                 del self._free[len(self._free) - reused_count :]
                 self._used += len(rows) - reused_count
@@ -311,6 +322,15 @@ class TreeEntries:
                 self._free_rows(rows)
             self._tidy()
 
+    def _names_with(self, names: IntegerArray, keys: Column) -> IntegerArray | None:
+        """Return names in a kind of integers that others can have, too; None without one."""
+        kind = joint_kind(
+            keys,
+            kind_of(names),
+            lambda joint: joint == kind_of(names) or is_either(names[self.rows()]),
+        )
+        return names.view(INTEGER_DTYPES[kind]) if kind in INTEGERS else None
+
     def _reserve(self, n: int) -> Int64Array:
         """Return n free rows, and allocate memory for them."""
         reused_count = min(n, len(self._free))
@@ -322,7 +342,7 @@ class TreeEntries:
             tree_rows = self._rows.taken(np.arange(self._used, dtype=np.int64), length)
             names = self._names
             if names is not None:
-                unused_names = np.zeros(length - self._used, np.int64)
+                unused_names = np.zeros(length - self._used, names.dtype)
                 names = np.concatenate([names[: self._used], unused_names])
             # One call, so no signal handler runs in between.
             vars(self).update(_rows=tree_rows, _names=names)

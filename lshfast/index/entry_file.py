@@ -1,9 +1,9 @@
 """Files of entries: a header, the keys, and columns of 64-bit words.
 
-    header    kind of the keys (0 int, 1 str), fields of the index, number of entries,
+    header    kind of the keys (0 int, 1 str, 2 uint), fields of the index, number of entries,
               bytes of the keys, and checksums
     note      of some indexes, a text and its checksum, in version 2
-    keys      int64 (n,); or of strs, int64 (n + 1,) places in the UTF-8 bytes that follow
+    keys      int64 or uint64 (n,); or of strs, int64 (n + 1,) places in the UTF-8 bytes that follow
     columns   uint64 (n, words) each, the rows of the entries
 
 Each section begins at a multiple of 64 bytes. docs/reference/file-format.md defines the format.
@@ -23,9 +23,11 @@ from lshfast._common.container import Bytes, Container
 from lshfast._common.errors import FormatError
 from lshfast._common.progress import Progress
 from lshfast._common.types import UInt64Array
-from lshfast.index.keys import Column, check_utf8, kind_of
+from lshfast.index.keys import INTEGERS, RANGES, Column, check_utf8, kind_of
 
-KINDS = ("int", "str")
+KINDS = ("int", "str", "uint")
+
+_DTYPES = {"int": "<i8", "uint": "<u8"}
 
 # A header of 68 bytes, a note and its checksum end before the first section, at 128.
 NOTE_BYTES = 48
@@ -141,9 +143,13 @@ def packed_keys(keys: Column) -> tuple[int, Bytes]:
     """Return the number of the kind of keys, and the keys as bytes; ints and strs only."""
     kind = kind_of(keys) if len(keys) else "int"
     if kind not in KINDS:
-        raise TypeError("a file needs keys that are all ints of 64 bits or all strs")
+        raise TypeError(
+            f"a file needs keys that are all ints of 64 bits or all strs; {RANGES}"
+        )
     if isinstance(keys, np.ndarray):
-        return KINDS.index(kind), np.ascontiguousarray(keys, "<i8").view(np.uint8)
+        return KINDS.index(kind), np.ascontiguousarray(keys, _DTYPES[kind]).view(
+            np.uint8
+        )
     check_utf8(keys)
     parts = [key.encode() for key in keys]
     places = np.cumsum([0, *map(len, parts)], dtype="<i8")
@@ -153,10 +159,11 @@ def packed_keys(keys: Column) -> tuple[int, Bytes]:
 
 def unpacked_keys(data: Bytes, kind: int, n: int) -> Column:
     """Return keys from the number of their kind and their bytes, or raise FormatError."""
-    if KINDS[kind] == "int":
+    if KINDS[kind] in INTEGERS:
         if len(data) != 8 * n:
             raise FormatError(f"keys: {len(data)} bytes for {n} ints")
-        return np.array(data.view("<i8"), np.int64)
+        integers = data.view(_DTYPES[KINDS[kind]])
+        return integers.astype(integers.dtype.newbyteorder("="))
     if len(data) < 8 * (n + 1):
         raise FormatError(f"keys: {len(data)} bytes for the places of {n} strs")
     places = data[: 8 * (n + 1)].view("<i8").tolist()

@@ -13,6 +13,7 @@ import numpy as np
 from lshfast._common.types import Float64Array
 from lshfast.index.keys import (
     Column,
+    IntegerArray,
     as_column,
     concatenate,
     listed,
@@ -47,7 +48,7 @@ class KeyPairs(Pairs[float]):
 
     Attributes
     ----------
-    left, right : ndarray of int64, shape (n,), or list
+    left, right : ndarray of int64 or uint64, shape (n,), or list
     similarity : ndarray of float64, shape (n,)
         Estimated similarities, in [0, 1].
 
@@ -73,8 +74,9 @@ def find_pairs(store: Store, least: int, compared: int, threads: int) -> KeyPair
         matches = store.query(signatures, least=least, threads=threads)
         assert matches.agreements is not None
         queries = lists_of(matches.offsets)
-        if isinstance(keys, np.ndarray) and isinstance(matches.keys, np.ndarray):
-            places = np.flatnonzero(keys[queries] < matches.keys)
+        columns = _alike(keys, matches.keys)
+        if columns is not None:
+            places = np.flatnonzero(columns[0][queries] < columns[1])
         else:
             key_of_query = listed(take(keys, queries))
             key_of_match = listed(matches.keys)
@@ -109,8 +111,9 @@ def pairs_with_others(
     queries = lists_of(answers.offsets)
     left_keys = take(keys, queries)
     right_keys = answers.keys
-    if isinstance(left_keys, np.ndarray) and isinstance(right_keys, np.ndarray):
-        differs = left_keys != right_keys
+    columns = _alike(left_keys, right_keys)
+    if columns is not None:
+        differs = columns[0] != columns[1]
     else:
         both_keys = zip(listed(left_keys), listed(right_keys), strict=True)
         differs = np.fromiter((a != b for a, b in both_keys), np.bool_, len(queries))
@@ -135,10 +138,11 @@ def pairs_once(
     left_keys = concatenate([batch[0] for batch in batches])
     right_keys = concatenate([batch[1] for batch in batches])
     values = np.concatenate([np.empty(0), *(batch[2] for batch in batches)])
-    if isinstance(left_keys, np.ndarray) and isinstance(right_keys, np.ndarray):
-        names: Column = np.unique(np.concatenate([left_keys, right_keys]))
-        a = np.searchsorted(names, left_keys)
-        b = np.searchsorted(names, right_keys)
+    columns = _alike(left_keys, right_keys)
+    if columns is not None:
+        names: Column = np.unique(np.concatenate(columns))
+        a = np.searchsorted(names, columns[0])
+        b = np.searchsorted(names, columns[1])
     else:
         left_keys = listed(left_keys)
         right_keys = listed(right_keys)
@@ -154,6 +158,15 @@ def pairs_once(
     _, places = np.unique(first * np.int64(len(names)) + second, return_index=True)
     places = places[first[places] < second[places]]
     return take(names, first[places]), take(names, second[places]), values[places]
+
+
+def _alike(left: Column, right: Column) -> tuple[IntegerArray, IntegerArray] | None:
+    """Return two columns as integers of one dtype, which numpy compares exactly, or None."""
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        both = concatenate([left, right])
+        if isinstance(both, np.ndarray):
+            return both[: len(left)], both[len(left) :]
+    return None
 
 
 class _Places(dict[Any, int]):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from numbers import Number
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +13,19 @@ import numpy.typing as npt
 from lshfast._common.arrow_columns import objects_of
 from lshfast._common.checks import INT64_RANGE
 from lshfast._common.choices import Kind
-from lshfast._common.types import BoolArray, Int64Array
+from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 
-# A batch of keys: an int64 array if all are ints of 64 bits, otherwise a list.
-Column: TypeAlias = Int64Array | list[Any]
+# A batch of keys: an int64 or uint64 array if all are ints of 64 bits, otherwise a list.
+IntegerArray: TypeAlias = Int64Array | UInt64Array
+Column: TypeAlias = IntegerArray | list[Any]
+
+# The kinds of integer keys, by the ranges of their keys. Keys in 0..2**63 - 1 have the same 8 bytes
+# in both, so that an index without others changes its kind without a change of its rows.
+INTEGERS = {"int": INT64_RANGE, "uint": (0, 2**64 - 1)}
+INTEGER_DTYPES: dict[str, npt.DTypeLike] = {"int": np.int64, "uint": np.uint64}
+
+KIND_NAMES = {"int": "ints of 64 bits", "uint": "ints of 64 bits", "str": "strs"}
+RANGES = "ints must be all in -2**63..2**63 - 1 or all in 0..2**64 - 1"
 
 
 def is_batch(keys: Any) -> bool:
@@ -34,7 +43,9 @@ def column_for(keys: Any, single: bool) -> Column:
 
 
 def as_column(keys: Iterable[Any]) -> Column:
-    """Return a batch of keys as an int64 array if all are ints of 64 bits, otherwise as a list.
+    """Return a batch of keys as an array if all are ints of 64 bits, otherwise as a list.
+
+    The array is int64, or uint64 if a key is above 2**63 - 1 and none is negative.
 
     Parameters
     ----------
@@ -54,6 +65,8 @@ def as_column(keys: Iterable[Any]) -> Column:
     >>> from lshfast.index.keys import as_column
     >>> as_column([3, 5])
     array([3, 5])
+    >>> as_column([3, 2**64 - 1])
+    array([                   3, 18446744073709551615], dtype=uint64)
     >>> as_column(["a", 5])
     ['a', 5]
     """
@@ -65,6 +78,8 @@ def as_column(keys: Iterable[Any]) -> Column:
         kind = keys.dtype.kind
         if kind == "i" or (kind == "u" and keys.max(initial=0) <= INT64_RANGE[1]):
             return np.ascontiguousarray(keys, np.int64)
+        if kind == "u":
+            return np.ascontiguousarray(keys, np.uint64)
     column = objects_of(keys, "keys")
     kinds = set(map(type, column))
     if kinds and all(
@@ -72,11 +87,19 @@ def as_column(keys: Iterable[Any]) -> Column:
     ):
         try:
             return np.array(column, np.int64)
-        except OverflowError:  # beyond 64 bits
-            return [int(key) for key in column]
+        except OverflowError:
+            return _large_integers([int(key) for key in column])
     if kinds != {str}:
         _make_plain(column)
     return column
+
+
+def _large_integers(column: list[int]) -> Column:
+    """Return ints of which one is no int64."""
+    least, greatest = INTEGERS["uint"]
+    if min(column) < least or max(column) > greatest:
+        return column
+    return np.array(column, np.uint64)
 
 
 def _make_plain(column: list[Any]) -> None:
@@ -97,10 +120,79 @@ def _make_plain(column: list[Any]) -> None:
 
 
 def kind_of(column: Column) -> str:
-    """Return the type of a column's keys: "int", "str", or "object" for all others."""
+    """Return the kind of a column's keys: "int", "uint", "str", or "object" for all others."""
     if isinstance(column, np.ndarray):
-        return "int"
+        return "uint" if column.dtype == np.uint64 else "int"
     return "str" if all(type(key) is str for key in column) else "object"
+
+
+def is_either(column: Column) -> bool:
+    """Return whether all keys are integers in 0..2**63 - 1, which are keys of both kinds."""
+    return isinstance(column, np.ndarray) and not bool(_is_large(column).any())
+
+
+def converted(column: Column, kind: str) -> Column | None:
+    """Return a column as one of a kind; None if it has a key that this kind cannot have."""
+    if kind_of(column) == kind:
+        return column
+    if kind in INTEGERS and isinstance(column, np.ndarray) and is_either(column):
+        return column.view(INTEGER_DTYPES[kind])
+    return None
+
+
+def matched(column: Column, kind: str) -> tuple[Column, BoolArray]:
+    """Return keys of a kind for a column, and which of them equal those of the column.
+
+    In Python, 1 and 1.0 are equal.
+    """
+    if isinstance(column, np.ndarray) and kind in INTEGERS:
+        if kind_of(column) == kind:
+            return column, np.ones(len(column), np.bool_)
+        return column.view(INTEGER_DTYPES[kind]), ~_is_large(column)
+    if kind == "str":
+        texts = [key if type(key) is str else None for key in listed(column)]
+        is_key = np.array([text is not None for text in texts], np.bool_)
+        return [text or "" for text in texts], is_key
+    integers = [equal_int(key, kind) for key in listed(column)]
+    is_key = np.array([number is not None for number in integers], np.bool_)
+    return np.array([number or 0 for number in integers], INTEGER_DTYPES[kind]), is_key
+
+
+def _is_large(column: IntegerArray) -> BoolArray:
+    """Return which integers have their first bit set: negative ones, or those above 2**63 - 1."""
+    return np.asarray(column.view(np.int64) < 0)
+
+
+def joint_kind(keys: Column, kind: str, fits: Callable[[str], bool]) -> str:
+    """Return the kind of integers that stored keys can have with others, or "object" if none.
+
+    `kind` is the kind of the stored keys, and `fits` returns whether they are keys of another one.
+    """
+    for joint in dict.fromkeys([kind, *INTEGERS]):
+        if converted(keys, joint) is not None and fits(joint):
+            return joint
+    return "object"
+
+
+def sample(column: Column) -> Column:
+    """Return a few keys of a column that can be stored where all of its keys can."""
+    if isinstance(column, np.ndarray):
+        return column[[column.argmin(), column.argmax()]] if len(column) else column
+    return column[:1] if kind_of(column) == "str" else column
+
+
+def refusal(keys: Column, stored_kind: str | None) -> TypeError:
+    """Return the error for keys that cannot be in one file with keys of a kind."""
+    if stored_kind is None:
+        return TypeError(
+            "the keys of an index in a file or in LMDB must be all ints of 64 bits, or all strs; "
+            f"{RANGES}"
+        )
+    are_ints = all(type(key) is int for key in listed(keys))
+    reason = "not all given keys have this type"
+    if are_ints and stored_kind in INTEGERS:
+        reason = f"with the given keys, {RANGES}"
+    return TypeError(f"the keys of this index are {KIND_NAMES[stored_kind]}; {reason}")
 
 
 def check_utf8(column: Column) -> None:
@@ -115,14 +207,14 @@ def check_utf8(column: Column) -> None:
                 ) from None
 
 
-def equal_int(key: Any) -> int | None:
-    """Return the int of 64 bits that equals a number in Python, such as 1 for True, or None."""
+def equal_int(key: Any, kind: str) -> int | None:
+    """Return the int of a kind that equals a number in Python, such as 1 for True, or None."""
     if not isinstance(key, (Number, np.bool_)):
         return None
     real: Any = getattr(key, "real", key)
     try:
         # Before int(), as int(Decimal("1E+1000000")) takes 40 s.
-        if not INT64_RANGE[0] <= real <= INT64_RANGE[1]:
+        if not INTEGERS[kind][0] <= real <= INTEGERS[kind][1]:
             return None
         number = int(real)
     except (TypeError, ValueError, ArithmeticError):  # not comparable, or a NaN
@@ -155,7 +247,7 @@ class KeyedEntries(ABC):
 
     @property
     def key_kind(self) -> str | None:
-        """Type of the keys: "int", "str" or "object"; None without keys."""
+        """Type of the keys: "int", "uint", "str" or "object"; None without keys."""
         column = as_column(iter(self))
         return kind_of(column) if len(column) else None
 
@@ -285,9 +377,13 @@ def lists_of(offsets: Int64Array) -> Int64Array:
 
 
 def concatenate(columns: list[Column]) -> Column:
-    """Return several columns as one."""
+    """Return several columns as one: an array if all are arrays and one dtype has all integers."""
     if columns and all(isinstance(column, np.ndarray) for column in columns):
-        return np.concatenate(columns)
+        kinds = set(map(kind_of, columns))
+        for kind in kinds if len(kinds) == 1 else INTEGERS:
+            arrays = [converted(column, kind) for column in columns]
+            if not any(array is None for array in arrays):
+                return np.concatenate(cast("list[Int64Array]", arrays))
     all_keys: list[Any] = []
     for column in columns:
         all_keys.extend(listed(column))

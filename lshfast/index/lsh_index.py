@@ -31,7 +31,16 @@ from lshfast.index.family_rows import (
 )
 from lshfast.index.index_stats import IndexStats, stats_of
 from lshfast.index.key_pairs import KeyPairs, find_pairs
-from lshfast.index.keys import as_column, check_utf8, is_batch, kind_of, listed, take
+from lshfast.index.keys import (
+    Column,
+    as_column,
+    check_utf8,
+    concatenate,
+    is_batch,
+    listed,
+    sample,
+    take,
+)
 from lshfast.index.matches import Match, Matches, best_first, best_of, in_order
 from lshfast.index.stored import StoredIndex, check_store
 from lshfast.index.stores.base import Store
@@ -396,7 +405,7 @@ class LSHIndex(StoredIndex):
         if not isinstance(other, LSHIndex):
             raise TypeError(f"other must be an LSHIndex, not {type(other).__name__}")
         self.parameters.check_same(other.parameters)
-        kinds = set()
+        samples: list[Column] = []
         needs_utf8 = self.store.kind in (None, "str")
         for keys in other.store.all_keys():
             # `contains` raises an error for keys that cannot be stored.
@@ -405,11 +414,11 @@ class LSHIndex(StoredIndex):
                 raise ValueError(
                     f"{listed(take(keys, common_places[:1]))[0]!r} is in both indexes"
                 )
-            kinds.add(kind_of(keys))
+            samples.append(sample(keys))
             if needs_utf8:
                 check_utf8(keys)
-        if kinds:
-            self.store.check_kind(kinds.pop() if len(kinds) == 1 else "object")
+        if any(map(len, samples)):
+            self.store.check_keys(concatenate(samples))
         if other.store is self.store:
             return len(self) if self.on_duplicate == "replace" else 0
         return sum(

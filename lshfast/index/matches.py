@@ -12,8 +12,10 @@ import numpy.typing as npt
 
 from lshfast._common.threads import ordered_map
 from lshfast._common.types import Float64Array, Int64Array, UInt64Array
-from lshfast.index.keys import Column, concatenate, offsets_of, take
+from lshfast.index.keys import Column, IntegerArray, concatenate, offsets_of, take
 from lshfast.kernels.matches import order_matches
+
+_FIRST_BIT = np.int64(-(2**63))
 
 
 class Match(NamedTuple):
@@ -66,7 +68,7 @@ class AnswerLists(Generic[Answer]):
     ----------
     offsets : ndarray of int64, shape (m + 1,)
         Start of each answer, then the end of the last one. The first is 0.
-    keys : ndarray of int64, shape (n,), or list
+    keys : ndarray of int64 or uint64, shape (n,), or list
         Keys of all answers, concatenated.
     values : ndarray, shape (n,), or None
         Their similarities or distances; with None, an answer is a list of keys.
@@ -201,7 +203,7 @@ def best_first(
     ----------
     offsets : ndarray of int64, shape (m + 1,)
         Start of the matches of each query, then the end of the last one. The first is 0.
-    keys : ndarray of int64, shape (n,), or list
+    keys : ndarray of int64 or uint64, shape (n,), or list
     scores : ndarray of int64 or float64, shape (n,), or None
         Numbers of equal slots, or similarities that are not negative. With None, matches are sorted
         by key.
@@ -234,7 +236,7 @@ def best_first(
         ranks = np.zeros(len(keys), np.int64) if scores is None else scores.copy()
         # The bits of non-negative doubles, as integers, have the order of the doubles.
         limit = k if k is not None and counts.max() > k else None
-        order_matches(np.ascontiguousarray(offsets), keys, ranks.view(np.int64), limit)
+        order_integers(np.ascontiguousarray(offsets), keys, ranks.view(np.int64), limit)
         scores = None if scores is None else ranks
     else:
         order = _python_order(
@@ -251,6 +253,23 @@ def best_first(
         keys = take(keys, places)
         scores = None if scores is None else scores[places]
     return offsets, keys, scores
+
+
+def order_integers(
+    offsets: Int64Array,
+    keys: IntegerArray,
+    ranks: Int64Array,
+    limit: int | None,
+) -> None:
+    """Sort integer keys as `order_matches` does, in place."""
+    integers = keys.view(np.int64)
+    if keys.dtype == np.uint64:
+        integers ^= (
+            _FIRST_BIT  # so that unsigned integers have the order of signed ones
+        )
+    order_matches(offsets, integers, ranks, limit)
+    if keys.dtype == np.uint64:
+        integers ^= _FIRST_BIT
 
 
 def nearest_first(

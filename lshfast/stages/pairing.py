@@ -24,7 +24,7 @@ class TaskPairs:
     folder : str
         An empty folder.
     kind : str
-        Arrow's name for the type of the keys, "int64" or "string".
+        Arrow's name for the type of the keys, "int64", "uint64" or "string".
     """
 
     def __init__(self, folder: str, kind: str) -> None:
@@ -76,7 +76,7 @@ class TaskPairs:
     def keys_of(self, rows: Int64Array) -> list[str | int]:
         """Return the keys of some rows, which are numbered over all parts."""
         keys = self._keys.take(self._order[rows])
-        return list(map(int, keys)) if self._kind == "int64" else list(keys)
+        return list(keys) if self._kind == "string" else list(map(int, keys))
 
     def key_bytes(self, rows: Int64Array) -> Int64Array:
         """Return the bytes that are read for the keys of some rows."""

@@ -6,7 +6,7 @@ no row counts as absent.
 """
 
 cimport cython
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport UINT64_MAX, int64_t, uint8_t
 
 import sys
 
@@ -141,16 +141,19 @@ cdef class KeyTable:
         self.clean(absent)
 
     def take(self, const int64_t[::1] rows not None):
-        """Return the keys of these rows: int64 (n,) if all are ints of 64 bits, else a list."""
+        """Return the keys of these rows: int64 or uint64 (n,) if all are ints that fit into it, else a list."""
         cdef list found = self.keys_of(aligned(rows))
         cdef int beyond = 0
+        cdef bint has_negative = False, has_unsigned = False
         for key in found:
             if type(key) is not int:
                 return found
-            PyLong_AsLongLongAndOverflow(key, &beyond)
-            if beyond:
+            if PyLong_AsLongLongAndOverflow(key, &beyond) < 0 and not beyond:
+                has_negative = True
+            has_unsigned = has_unsigned or beyond > 0
+            if beyond < 0 or has_negative and has_unsigned or beyond > 0 and key > UINT64_MAX:
                 return found
-        return np.array(found, np.int64) if found else found
+        return np.array(found, np.uint64 if has_unsigned else np.int64) if found else found
 
     cdef list keys_of(self, const int64_t[::1] rows):
         cdef size_t i

@@ -30,6 +30,7 @@ struct names_crowd {
 
 struct names {
     enum names_kind kind;
+    int is_unsigned; /* whether integers are unsigned: for readers of names, as bits are compared here */
     struct tables_table *table;
     struct tables_pool *pool; /* that of the bands, too */
     struct names_crowd crowd;

@@ -35,9 +35,13 @@ cdef class _Column:
     cdef list strings
     cdef names_one[STRINGS] ones
 
-    def __cinit__(self, names, bint integers):
+    def __cinit__(self, names, bint integers, bint is_unsigned):
         cdef const int64_t[::1] given
+        cdef const uint64_t[::1] unsigned_given
         if integers:
+            if is_unsigned:
+                unsigned_given = names
+                names = np.asarray(unsigned_given).view(np.int64)
             given = names
             self.integers = aligned(given)
         else:
@@ -58,7 +62,7 @@ cdef class _Column:
 cdef _Column column_of(const c_names* held, names):
     if held.kind == NAMES_NONE:
         raise ValueError("rows of this index have no names")
-    return _Column.__new__(_Column, names, held.kind == NAMES_INTEGERS)
+    return _Column.__new__(_Column, names, held.kind == NAMES_INTEGERS, held.is_unsigned)
 
 
 cdef int admit_names(void* tables, names, int64_t[::1] rows, uint8_t[::1] fresh) except -1:
@@ -186,7 +190,7 @@ cdef object name_at(const void* tables, size_t row):
     cdef const c_names* names = &(<const band_tables*>tables).names
     cdef const uint8_t* text
     if names.kind == NAMES_INTEGERS:
-        return names.integers[row]
+        return <uint64_t>names.integers[row] if names.is_unsigned else names.integers[row]
     if names.kind == NAMES_NONE:
         return row
     if not names_text(names, row, &text):
@@ -195,7 +199,7 @@ cdef object name_at(const void* tables, size_t row):
 
 
 cdef object names_at(const void* tables, const int64_t[::1] rows):
-    """Return the names of rows: int64 (n,), or a list of str."""
+    """Return the names of rows: int64 or uint64 (n,), or a list of str."""
     cdef const c_names* names = &(<const band_tables*>tables).names
     cdef size_t i, n = len(rows)
     cdef int64_t[::1] integers
@@ -208,7 +212,7 @@ cdef object names_at(const void* tables, const int64_t[::1] rows):
         with nogil:
             for i in range(n):
                 integers[i] = names.integers[rows[i]]
-        return found
+        return found.view(np.uint64) if names.is_unsigned else found
     for i in range(n):
         strings.append(name_at(tables, rows[i]))
     return strings

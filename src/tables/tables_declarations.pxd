@@ -47,6 +47,7 @@ cdef extern from "tables/names.h":
         tables_table table
     struct c_names "names":
         names_kind kind
+        bint is_unsigned
         tables_table* table
         names_crowd crowd
         int64_t* integers

@@ -6,7 +6,7 @@ C owns the memory. This module checks arguments, turns keys into names, and keep
 cimport cython
 from cpython.buffer cimport PyBuffer_Release
 from cpython.exc cimport PyErr_CheckSignals, PyErr_Clear
-from libc.stdint cimport SIZE_MAX, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport SIZE_MAX, UINT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
@@ -33,6 +33,7 @@ from tables_declarations cimport *
 
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
+    unsigned long long PyLong_AsUnsignedLongLong(object) except? 0xFFFFFFFFFFFFFFFF
     const char* utf8_or_null "PyUnicode_AsUTF8AndSize"(object, Py_ssize_t*)
 
 # Signatures of a block, in bytes, about; at most 4,096 of them.
@@ -74,8 +75,8 @@ cdef class BandTables:
     ----------
     num_perm, bands, rows : int
         Slots of a signature; bands, and slots a band.
-    kind : {"int", "str"}, optional
-        What the names of rows are: integers of 64 bits, or strings; rows have none by default.
+    kind : {"int", "uint", "str"}, optional
+        What the names of rows are: signed or unsigned integers of 64 bits, or strings; rows have none by default.
     payload : int
         Words after the slots of each row, which belong to the entry. A signature has num_perm + payload words.
     apart : bool
@@ -109,12 +110,13 @@ cdef class BandTables:
             raise ValueError(f"a code must have {head + 1} to {MOST_CODE_WORDS} slots of bands apart, not {num_perm}")
         if bits > 64 * payload or (bits and not apart):
             raise ValueError(f"bits must be at most {64 * payload * apart}, those of a payload of bands apart, not {bits}")
-        if kind not in (None, "int", "str"):
-            raise ValueError(f"kind must be 'int', 'str' or None, not {kind!r}")
+        if kind not in (None, "int", "uint", "str"):
+            raise ValueError(f"kind must be 'int', 'uint', 'str' or None, not {kind!r}")
         self.kept = {}
         check_outcome(band_tables_begin(
             &self.c, malloc, num_perm + payload, bands, rows,
-            NAMES_INTEGERS if kind == "int" else NAMES_STRINGS if kind == "str" else NAMES_NONE, BLOCK_BYTES))
+            NAMES_INTEGERS if kind in ("int", "uint") else NAMES_STRINGS if kind == "str" else NAMES_NONE, BLOCK_BYTES))
+        self.c.names.is_unsigned = kind == "uint"
         names_set_key(&self.c.names, secret[0], secret[1])
         self.c.keys, self.c.kernels = bands_levels[in_use[0]], tables_levels[in_use[0]]
         self.c.slots, self.c.apart, self.c.bits, self.c.bits_kernels = num_perm, apart, bits, bits_levels[in_use[0]]
@@ -201,7 +203,7 @@ cdef class BandTables:
 
         Parameters
         ----------
-        names : ndarray of int64, or list of str; any column of keys with `keys`
+        names : ndarray of int64 or uint64, as the kind is, or list of str; any column of keys with `keys`
         keys : KeyTable, optional
             Where rows without names of their own have them.
 
@@ -255,18 +257,39 @@ cdef class BandTables:
         self._let_go()
 
     def find(self, names):
-        """Return the row of each name (int64 array or list of str), -1 where there is none: int64 (n,)."""
+        """Return the row of each name (an array of the kind, or list of str), -1 where there is none: int64 (n,)."""
         return find_names(&self.c, names)
 
     def find_one(self, name):
         """Return the row of a name, -1 if there is none, None if it cannot be a name of these rows."""
         cdef names_one one
-        if not read_name(self.c.names.kind, name, &one):
+        if not read_name(&self.c.names, name, &one):
             return None
         return find_name(&self.c, &one)
 
+    def is_either(self):
+        """Return whether the names of all rows in use are integers in 0..2**63 - 1, which any of both kinds can be."""
+        cdef const uint8_t* gone = self.c.gone
+        cdef const uint8_t* alive = self.c.alive
+        cdef const int64_t* integers = self.c.names.integers
+        cdef size_t row, n = self.c.limit
+        if self.c.names.kind != NAMES_INTEGERS:
+            return False
+        with nogil:
+            for row in range(n):
+                if integers[row] < 0 and (gone[row] == 0 if self.fixed else alive[row] != 0):
+                    with gil:
+                        return False
+        return True
+
+    def read_as(self, kind not None):
+        """Read names, which are `is_either`, as "int" or "uint" from now on; fixed tables are only read otherwise, too."""
+        if kind not in ("int", "uint") or not self.is_either():
+            raise ValueError(f"the names of rows must be integers in 0..2**63 - 1 to be read as {kind!r}")
+        self.c.names.is_unsigned = kind == "uint"
+
     def names_of(self, const int64_t[::1] rows not None):
-        """Return the names of rows: int64 (n,), or a list of str."""
+        """Return the names of rows: int64 or uint64 (n,), or a list of str."""
         rows = aligned(rows)
         self._check_rows(rows)
         return names_at(&self.c, rows)
@@ -394,7 +417,7 @@ cdef class BandTables:
         self._check_writable()
         get_slots(signature, self.c.k, &slots)
         try:
-            if not read_name(self.c.names.kind, name, &one):
+            if not read_name(&self.c.names, name, &one):
                 return None
             check_outcome(band_tables_insert_one(&self.c, &self.one, &one, <const uint64_t*>slots.buf, &row))
             self._note_written(row)
@@ -412,7 +435,7 @@ cdef class BandTables:
         cdef int64_t row = -1
         self._check_writable()
         cdef const uint64_t* slots = slots_of(signature, self.c.k)
-        if slots != NULL and read_name(self.c.names.kind, name, &one):
+        if slots != NULL and read_name(&self.c.names, name, &one):
             check_outcome(band_tables_insert_one(&self.c, &self.one, &one, slots, &row))
             self._note_written(row)
             self._let_go()
@@ -427,7 +450,7 @@ cdef class BandTables:
 
         Parameters
         ----------
-        names : ndarray of int64, list of str, or with `keys` any column
+        names : ndarray of int64 or uint64, list of str, or with `keys` any column
             n names.
         signatures : ndarray of uint64, shape (n, num_perm)
         on_duplicate : {"error", "replace", "skip"}
@@ -579,7 +602,7 @@ cdef class BandTables:
         cdef names_one one
         cdef int64_t row
         self._check_writable()
-        if not read_name(self.c.names.kind, name, &one):
+        if not read_name(&self.c.names, name, &one):
             return False
         row = find_name(&self.c, &one)
         if row < 0:
@@ -846,13 +869,21 @@ cdef class BandTables:
         return buckets_of(&self.c)
 
 
-cdef inline bint read_name(names_kind kind, name, names_one* one) except -1:
-    """Tell what a name is in tables of names of this kind; False if it cannot be one of them."""
+cdef inline bint read_name(const c_names* names, name, names_one* one) except -1:
+    """Tell what a name is among these; False if it cannot be one of them."""
+    cdef names_kind kind = names.kind
     cdef int beyond = 0
+    cdef long long integer
     cdef Py_ssize_t length
     cdef const uint8_t* text
     if kind == NAMES_INTEGERS and type(name) is int:
-        one[0] = names_integer(PyLong_AsLongLongAndOverflow(name, &beyond))
+        integer = PyLong_AsLongLongAndOverflow(name, &beyond)
+        if names.is_unsigned:
+            if beyond > 0 and name <= UINT64_MAX:
+                integer, beyond = <long long>PyLong_AsUnsignedLongLong(name), 0
+            elif integer < 0:
+                return False
+        one[0] = names_integer(integer)
         return not beyond
     if kind == NAMES_STRINGS and type(name) is str:
         text = <const uint8_t*>utf8_or_null(name, &length)

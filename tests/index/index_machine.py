@@ -22,6 +22,9 @@ from tests.shares import share_of
 SMALL = {"num_perm": 8, "bands": 3, "rows_per_band": 2}  # two slots are in no band
 
 INTS = st.one_of(st.integers(-3, 12), st.sampled_from([2**63 - 1, -(2**63), 2**32]))
+UINTS = st.one_of(
+    st.integers(0, 12), st.sampled_from([2**63 - 1, 2**63, 2**64 - 1, 2**64 - 3])
+)
 STRS = st.sampled_from(
     [
         "",
@@ -43,10 +46,13 @@ OTHERS = st.one_of(
     INTS,
     STRS,
     TUPLES,
+    UINTS,
     st.sampled_from([2**64, -(2**70), b"a", 0.5, frozenset([1]), frozenset([2])]),
 )
 KEYS = {
     "int": INTS,
+    "uint": UINTS,
+    "integer": st.one_of(INTS, UINTS),
     "str": STRS,
     "tuple": TUPLES,
     "mixed": st.one_of(INTS, STRS, OTHERS),
@@ -71,7 +77,7 @@ def array_of(rows):
 class Stage:
     """Where the machine plays: in memory. Other stores make their own, and say which kinds of keys they take."""
 
-    kinds = ("int", "str", "tuple", "mixed")
+    kinds = ("int", "uint", "str", "integer", "tuple", "mixed")
     exact_stats = True
     rows = ROWS
     words = 8  # of a row
@@ -121,7 +127,7 @@ class IndexMachine(RuleBasedStateMachine):
     def batch(self, data, most=6):
         """Draw keys, all of one type as often as not, and as many signatures."""
         kind = (
-            data.draw(st.sampled_from(["int", "str", "mixed"]))
+            data.draw(st.sampled_from(["int", "uint", "str", "mixed"]))
             if self.kind == "mixed"
             else self.kind
         )
@@ -140,9 +146,10 @@ class IndexMachine(RuleBasedStateMachine):
             with pytest.raises(ValueError, match=re.escape(said)):
                 self.index.insert(keys, array_of(rows))
         else:
+            dtype = {"int": np.int64, "uint": np.uint64}.get(self.kind)
             given = (
-                np.array(keys, np.int64)
-                if self.kind == "int" and data.draw(st.booleans())
+                np.array(keys, dtype)
+                if dtype is not None and data.draw(st.booleans())
                 else keys
             )
             assert self.index.insert(given, array_of(rows)) == self.model.insert(

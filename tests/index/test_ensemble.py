@@ -19,7 +19,9 @@ from tests.shares import share_of
 
 K = 8
 
-KEYS = st.one_of(st.integers(-3, 30), st.sampled_from([2**63 - 1, -(2**63)]))
+KEYS = st.one_of(
+    st.integers(-3, 30), st.sampled_from([2**63 - 1, -(2**63), 2**63, 2**64 - 1])
+)
 SIZES = st.one_of(st.integers(1, 12), st.sampled_from([100, 1000, 2**53]))
 FILLED = st.tuples(
     st.lists(st.integers(0, 2), min_size=K, max_size=K).map(tuple), SIZES

@@ -61,7 +61,7 @@ def test_in_a_file(family, tmp_path):
     paths = (tmp_path / str(number) for number in itertools.count())
 
     class InFile(family):
-        kinds = ("int", "str")
+        kinds = ("int", "uint", "str")
         exact_stats = False
 
         def make(self):
@@ -97,7 +97,7 @@ def test_in_lmdb(family, tmp_path):
     paths = (tmp_path / str(number) for number in itertools.count())
 
     class InLmdb(family):
-        kinds = ("int", "str")
+        kinds = ("int", "uint", "str")
         exact_stats = False
 
         def make(self):
@@ -121,7 +121,7 @@ def test_in_redis(family, redis_server):
     names = (f"{family.__name__} {number}" for number in itertools.count())
 
     class InRedis(family):
-        kinds = ("int", "str")
+        kinds = ("int", "uint", "str")
         exact_stats = False
         absent = -17, "absent"
 

@@ -30,7 +30,7 @@ from tests.reference import index_file
 class InFile(Stage):
     """In a file that is open for writing."""
 
-    kinds = ("int", "str")
+    kinds = ("int", "uint", "str")
     exact_stats = False
 
     def __init__(self, folder):
@@ -309,7 +309,9 @@ def test_a_reader_may_save_over_what_it_reads(tmp_path):
         assert content(index) == held(tmp_path / "index") == expected
 
 
-@pytest.mark.parametrize("keys", [[(1, 2)], [1, "a"], [2**63], [b"a"], [0.5], ["a", 1]])
+@pytest.mark.parametrize(
+    "keys", [[(1, 2)], [1, "a"], [-1, 2**63], [2**64], [b"a"], [0.5], ["a", 1]]
+)
 def test_keys_that_no_file_holds(tmp_path, keys):
     index = small()
     index.insert(keys, shared(len(keys)))

@@ -23,6 +23,7 @@ from tests.shares import share_of
 K = 8
 
 INTS = st.one_of(st.integers(-3, 30), st.sampled_from([2**63 - 1, -(2**63)]))
+UINTS = st.one_of(st.integers(0, 30), st.sampled_from([2**63 - 1, 2**63, 2**64 - 1]))
 STRS = st.sampled_from(["", "a", "b", "ab", "ä", "\0", "10", "9"])
 OTHERS = st.one_of(
     INTS,
@@ -30,7 +31,13 @@ OTHERS = st.one_of(
     st.tuples(st.integers(0, 3)),
     st.sampled_from([2**64, 0.5, b"a", frozenset([1])]),
 )
-KEYS = {"int": INTS, "str": STRS, "mixed": OTHERS}
+KEYS = {
+    "int": INTS,
+    "uint": UINTS,
+    "integer": st.one_of(INTS, UINTS),
+    "str": STRS,
+    "mixed": OTHERS,
+}
 ROWS = st.one_of(
     st.lists(st.integers(0, 2), min_size=K, max_size=K), st.just([EMPTY] * K)
 ).map(tuple)

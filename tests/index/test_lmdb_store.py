@@ -44,7 +44,7 @@ def opened(path, **choices):
 
 def test_beside_the_model(tmp_path_factory):
     class InLmdb(Stage):
-        kinds = ("int", "str")
+        kinds = ("int", "uint", "str")
         exact_stats = False
 
         def make(self):

@@ -267,7 +267,7 @@ def test_batches_that_are_refused_change_nothing(
     assert len(index) == len(held) + 2
 
 
-@pytest.mark.parametrize("key", [2**63, -(2**63) - 1, 2**64, 10**30])
+@pytest.mark.parametrize("key", [-(2**63) - 1, 2**64, 10**30])
 def test_huge_integers(stored, key):
     """In memory they are keys like others; a file and LMDB take none."""
     index = stored(INT)

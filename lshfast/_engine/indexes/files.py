@@ -25,7 +25,7 @@ from lshfast._engine.account.display import SIMILARITY_NAMES, Account, empty_not
 from lshfast._engine.frame import Job
 from lshfast._engine.indexes.items import ItemIndex
 from lshfast._engine.indexes.plan_of_index import plan_of_index
-from lshfast._engine.indexes.run_indexes import POINTS, naming, plan_of_items
+from lshfast._engine.indexes.run_indexes import KINDS, POINTS, naming, plan_of_items
 from lshfast._engine.indexes.targets import FileTarget, ShardTarget
 from lshfast._engine.inputs import Inputs
 from lshfast._engine.kinds import item_kind
@@ -34,7 +34,7 @@ from lshfast._engine.plan import AnyPlan
 from lshfast._io import Corpus, DataError
 from lshfast._items.measures import MEASURES_OF, check_item_measure, is_distance
 from lshfast.index.index_stats import candidates_figure
-from lshfast.index.keys import Column, as_column, listed, take
+from lshfast.index.keys import INTEGERS, Column, as_column, listed, take
 from lshfast.index.shards.places import bytes_at
 from lshfast.index.stores.values import OnDuplicate
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     OpenedIndex: TypeAlias = LSHIndex | ItemIndex[Any]
 
 # What is said of the keys of an index.
-KEYS = {"int": "integers", "str": "strings", None: "none yet"}
+KEYS = {**KINDS, None: "none yet"}
 
 
 @contextmanager
@@ -102,7 +102,7 @@ class IndexSummary(Account):
     entries : int
         Entries of the index after the run.
     kind : str or None
-        Type of the keys: "int" or "str"; None if there are no keys.
+        Kind of the keys: "int", "uint" or "str"; None if there are no keys.
     file_bytes : int
         See `IndexStats`.
     expected_candidates : float or None
@@ -387,7 +387,7 @@ def remove_keys(
 
 def _own_keys(path: str, index: OpenedIndex, keys: Iterable[str]) -> Column:
     """Convert keys given as text to the type of the index's keys."""
-    if index.key_kind != "int":
+    if index.key_kind not in INTEGERS:
         return as_column(keys)
     digits = list(keys)
     for key in digits:

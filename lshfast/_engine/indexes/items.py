@@ -97,7 +97,7 @@ class ItemIndex(ABC, Generic[Made]):
 
     @property
     def key_kind(self) -> str | None:
-        """The type of the keys, "int" or "str"; None if there are none."""
+        """The kind of the keys, "int", "uint" or "str"; None if there are none."""
         kind: str | None = self._made.key_kind
         return kind
 

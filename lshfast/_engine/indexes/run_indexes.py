@@ -18,7 +18,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from lshfast._common.checks import INT64_RANGE
 from lshfast._common.choices import Kind
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast._common.visible import printable
@@ -39,13 +38,13 @@ if TYPE_CHECKING:
     from lshfast.index.lsh_index import LSHIndex
     from lshfast.index.stores.values import OnDuplicate
 
-KINDS = {"int": "integers", "str": "strings"}
+KINDS = {"int": "integers", "uint": "integers", "str": "strings"}
 
 # Arrow's names for the types of keys; the kind of an index without keys is None.
-ARROW_KINDS = {"int": "int64", "str": "string", None: "string"}
+ARROW_KINDS = {"int": "int64", "uint": "uint64", "str": "string", None: "string"}
 
-# The type of cells that are keys of an index of integers.
-INTEGER = CellType("int64", "an index")
+# The types of cells that are keys of an index of integers.
+INTEGERS = [CellType(kind, "an index") for kind in ("int64", "uint64")]
 
 # What indexes of points hold; the others hold signatures.
 POINTS = ("vector", "code")
@@ -450,19 +449,18 @@ def entry_key(kind: str | None, name: str, corpus: Corpus, row: int) -> str | in
     Raises
     ------
     DataError
-        If the key of the row has another type, or is an integer above 2**63 - 1.
+        If the key of the row has another type.
     """
     key = corpus.key(row)
-    if kind == "int" and isinstance(key, str) and corpus.has_cell_as_id(row):
-        with suppress(ValueError):
-            key = INTEGER.convert(key)
-    if kind not in (None, type(key).__name__):
+    if kind is None:
+        return key
+    key_type = str if kind == "str" else int
+    if key_type is int and isinstance(key, str) and corpus.has_cell_as_id(row):
+        for cell_type in INTEGERS:
+            with suppress(ValueError):
+                return cast("int", cell_type.convert(key))
+    if type(key) is not key_type:
         raise corpus.fault(row, f"key {key!r}: the keys of {name} are {KINDS[kind]}")
-    if isinstance(key, int) and key > INT64_RANGE[1]:
-        raise corpus.fault(
-            row,
-            f"key {key} is above 2**63 - 1, the greatest integer that is a key of {name}",
-        )
     return key
 
 
@@ -491,7 +489,7 @@ def add_entries(
     ----------
     insert : callable
         Inserts items under keys.
-    kind : {"int", "str"} or None
+    kind : {"int", "uint", "str"} or None
         The type of the keys of the index.
     name : str
         The name of the index.

@@ -154,7 +154,7 @@ class CodeIndex(MemoryIndex, Generic[Bound, One, Many]):
 
         Returns
         -------
-        keys : ndarray of int64, shape (n,), or list
+        keys : ndarray of int64 or uint64, shape (n,), or list
         codes : ndarray of uint64, shape (n, words)
             Do not write to it.
         """

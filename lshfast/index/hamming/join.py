@@ -43,7 +43,7 @@ class CodePairs(Pairs[int]):
 
     Attributes
     ----------
-    left, right : ndarray of int64, shape (n,), or list
+    left, right : ndarray of int64 or uint64, shape (n,), or list
         Rows or keys.
     distance : ndarray of int64, shape (n,)
         Numbers of different bits.

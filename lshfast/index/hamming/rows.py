@@ -10,7 +10,14 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 
 from lshfast._common.types import Int64Array, UInt8Array, UInt64Array
-from lshfast.index.keys import Column, equal_int, listed, take
+from lshfast.index.keys import (
+    Column,
+    is_either,
+    joint_kind,
+    listed,
+    matched,
+    take,
+)
 from lshfast.index.stores.values import OnDuplicate, places_to_insert
 from lshfast.kernels.gate import Gate
 from lshfast.kernels.hamming import MAX_ROWS, IntKeys
@@ -97,6 +104,8 @@ class CodeRows(Generic[ASegment]):
         self._make = make
         self.words: int = -(-bits // 64)
         self._keys: IntKeys | KeyTable = IntKeys()
+        # The kind of the integers in IntKeys, which stores their 8 bytes.
+        self._kind = "int"
         self._codes: UInt64Array = np.empty((0, self.words), np.uint64)
         self._live: UInt8Array = np.empty(0, np.uint8)
         self._used = 0  # rows from here on have never been used
@@ -115,18 +124,16 @@ class CodeRows(Generic[ASegment]):
 
     def find(self, keys: Column) -> Int64Array:
         """Return the row of each key, -1 where it has none."""
-        if isinstance(self._keys, IntKeys) and not isinstance(keys, np.ndarray):
-            ints = [equal_int(key) for key in keys]
-            rows = self._keys.find(
-                np.array([0 if key is None else key for key in ints], np.int64)
-            )
-            rows[[key is None for key in ints]] = -1
-            return rows
-        return self._keys.find(keys)
+        if isinstance(self._keys, KeyTable):
+            return self._keys.find(keys)
+        integers, is_key = matched(keys, self._kind)
+        return np.where(is_key, self._keys.find(integers.view(np.int64)), -1)
 
     def names(self, rows: Int64Array) -> Column:
         """Return the keys of some rows."""
         names: Column = self._keys.take(rows)
+        if isinstance(self._keys, IntKeys) and self._kind == "uint":
+            return names.view(np.uint64)
         return names
 
     def rows(self) -> Int64Array:
@@ -176,8 +183,8 @@ class CodeRows(Generic[ASegment]):
             self._reserve(self._used + len(keys))
             rows = np.arange(self._used, self._used + len(keys), dtype=np.int64)
             self._codes[rows[0] : rows[-1] + 1] = codes
-            if isinstance(self._keys, IntKeys) and not isinstance(keys, np.ndarray):
-                self._keep_objects()
+            if isinstance(self._keys, IntKeys):
+                keys = self._as_integers(keys)
             with self.gate.writing():
                 # If an interrupt comes before `put`, the new rows stay unused.
                 self._used += len(rows)
@@ -216,11 +223,26 @@ class CodeRows(Generic[ASegment]):
             for segment in self._segments:
                 segment.move(codes[segment.first : segment.end])
 
+    def _as_integers(self, keys: Column) -> Column:
+        """Return keys as IntKeys stores them, or unchanged after a change to a KeyTable."""
+        kind = joint_kind(
+            keys,
+            self._kind,
+            lambda joint: joint == self._kind or is_either(self.names(self.rows())),
+        )
+        if kind == "object":
+            self._keep_objects()
+            return keys
+        if kind != self._kind:
+            with self.gate.writing():
+                self._kind = kind
+        return np.asarray(keys).view(np.int64)
+
     def _keep_objects(self) -> None:
         """Replace the table of ints by one of any keys."""
         rows = self.rows()
         keys = KeyTable()
-        keys.add(self._keys.take(rows), rows)
+        keys.add(self.names(rows), rows)
         with self.gate.writing():
             self._keys = keys
 
@@ -256,7 +278,7 @@ class CodeRows(Generic[ASegment]):
         keys: IntKeys | KeyTable = (
             IntKeys() if isinstance(self._keys, IntKeys) else KeyTable()
         )
-        names = self.names(rows)
+        names: Column = self._keys.take(rows)
         codes = self._codes[rows]
         live = np.zeros(len(rows), np.uint8)
         numbers = np.arange(len(rows), dtype=np.int64)

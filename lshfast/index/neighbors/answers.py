@@ -98,7 +98,7 @@ class NeighborPairs(Pairs[float]):
 
     Attributes
     ----------
-    left, right : ndarray of int64, shape (n,), or list
+    left, right : ndarray of int64 or uint64, shape (n,), or list
     distance : ndarray of float64, shape (n,)
 
     See Also

@@ -28,7 +28,7 @@ from lshfast._common.errors import FormatError
 from lshfast._common.locks import locked
 from lshfast._common.progress import Progress
 from lshfast._common.visible import printable
-from lshfast.index.keys import DuplicateKeyError
+from lshfast.index.keys import INTEGERS, RANGES, DuplicateKeyError
 from lshfast.index.shards.folder import (
     BUILD_NAME,
     MOST_SHARDS,
@@ -203,7 +203,7 @@ def build_shard(path: str, shard: int) -> int:
         return _entries_in(shard_path)
     spools = _rows_of_tasks(path, plan)
     kinds = {spool.kind for spool in spools.values() if spool.kind is not None}
-    if len(kinds) > 1:
+    if len(kinds) > 1 and not kinds <= INTEGERS.keys():
         raise TypeError(
             "the keys of an index in files must be all ints of 64 bits, or all strs, in all tasks"
         )
@@ -217,7 +217,7 @@ def build_shard(path: str, shard: int) -> int:
                     f"key {error.key!r} occurs twice, in shard {shard} "
                     "(on_duplicate='replace' or 'skip' allows that)"
                 ) from None
-    kind = next(iter(kinds), "int")
+    kind = segments.kind or next(iter(kinds), "int")
     rows_name = _name_of_rows_record(shard)
     with suppress(FileNotFoundError):
         os.unlink(os.path.join(path, BUILD_NAME, rows_name))
@@ -292,19 +292,35 @@ def finish_build(path: str) -> None:
 def _replace_shards(path: str, plan: BuildPlan) -> None:
     """Check the new shards, and let them be those of the folder."""
     _check_rows(path, plan)
+    paths_by_kind: dict[str | None, list[str]] = {}
     for name in plan.record.names():
         shard_path = os.path.join(path, name)
         store = FileStore(shard_path, verify=False)
         parameters = store.parameters
+        paths_by_kind.setdefault(store.kind, []).append(shard_path)
         store.abandon()
         if parameters != plan.parameters:
             raise FormatError(
                 f"{printable(shard_path)}: its parameters are not those of the build"
             )
+    if "uint" in paths_by_kind:
+        _check_not_negative(paths_by_kind.get("int", []))
     with ExitStack() as stack:
         for former_path in _former_shards(path):
             stack.enter_context(locked_for_replacement(former_path))
         write_record(path, plan.record)
+
+
+def _check_not_negative(paths: list[str]) -> None:
+    """Raise TypeError if a key in some shards is negative: one in another shard is above int64."""
+    for path in paths:
+        store = FileStore(path, verify=False)
+        are_either = all(segment.is_either() for segment in store.segments.all)
+        store.abandon()
+        if not are_either:
+            raise TypeError(
+                f"the keys of shards are ints of 64 bits; in all tasks, {RANGES}"
+            )
 
 
 def _check_rows(path: str, plan: BuildPlan) -> None:

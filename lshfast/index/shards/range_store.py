@@ -14,7 +14,7 @@ from lshfast._common.threads import ordered_map
 from lshfast._common.types import UInt64Array
 from lshfast._common.visible import printable
 from lshfast._io.sources import opened_url, remote_errors
-from lshfast.index.keys import Column, kind_of
+from lshfast.index.keys import Column
 from lshfast.index.shards.blocks import BLOCK_BYTES, BlockCache, RemoteBytes
 from lshfast.index.shards.folder import (
     RECORD_NAME,
@@ -26,7 +26,7 @@ from lshfast.index.shards.folder import (
 from lshfast.index.shards.range_tables import range_segment
 from lshfast.index.shards.store import check_parameters, missing_shard
 from lshfast.index.stores.base import Store
-from lshfast.index.stores.file import FileStore, check_kind
+from lshfast.index.stores.file import FileStore, check_keys
 from lshfast.index.stores.file_format import Directory
 from lshfast.index.stores.file_sections import (
     FIRST_SECTION,
@@ -222,12 +222,12 @@ class RangeStore(LockedStore):
         if self.mode == "r":
             self._refuse(_ONLY_READ)
 
-    def check_kind(self, kind: str) -> None:
+    def check_keys(self, keys: Column) -> None:
         with self.gate.reading():
-            check_kind(kind, self.segments.kind)
+            self._check_keys(keys)
 
     def _check_keys(self, keys: Column) -> None:
-        check_kind(kind_of(keys), self.segments.kind)
+        check_keys(keys, self.segments)
 
     def commit(self, progress: Any = None) -> None:
         self._refuse(_ONLY_READ)

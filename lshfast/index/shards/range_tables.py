@@ -17,7 +17,16 @@ import numpy.typing as npt
 
 from lshfast._common.errors import FormatError
 from lshfast._common.types import Int64Array, UInt8Array, UInt32Array, UInt64Array
-from lshfast.index.keys import Column, kind_of, listed, lists_of, offsets_of, take
+from lshfast.index.keys import (
+    INTEGERS,
+    Column,
+    is_either,
+    kind_of,
+    listed,
+    lists_of,
+    offsets_of,
+    take,
+)
 from lshfast.index.shards.blocks import BLOCK_BYTES, RemoteBytes
 from lshfast.index.stores.file_format import (
     DTYPES,
@@ -119,8 +128,9 @@ class RangeTables:
             return take(self._names_of(distinct_rows), places)
 
     def _names_of(self, rows: Int64Array) -> Column:
-        if self._kind == "int":
-            return self._values("integers", rows, 1)[:, 0]
+        if self._kind in INTEGERS:
+            integers = self._values("integers", rows, 1)[:, 0]
+            return integers.view("<u8") if self._kind == "uint" else integers
         starts = self._values("starts", rows, 1)[:, 0]
         lengths = self._values("lengths", rows, 1)[:, 0].astype(np.int64)
         ends = self._sections["bytes"].nbytes - lengths
@@ -156,6 +166,14 @@ class RangeTables:
                 self._data.read(start, int(lengths[place])).tobytes()
             )
         return texts
+
+    def is_either(self) -> bool:
+        """Return whether all keys are in 0..2**63 - 1."""
+        return is_either(self.names_of(self.rows_in_use()))
+
+    def read_as(self, kind: str) -> None:
+        """Read keys that are `is_either` as those of another kind of integers."""
+        self._kind = kind
 
     def find(self, names: Column) -> Int64Array:
         """Return the row of each name, or -1 if it has none."""

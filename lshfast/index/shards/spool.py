@@ -20,10 +20,17 @@ from lshfast._common.container import Bytes, Header, append, mapped, named_forma
 from lshfast._common.errors import FormatError
 from lshfast._common.types import BoolArray, UInt64Array
 from lshfast.index.entry_file import KINDS, packed_keys, unpacked_keys
-from lshfast.index.keys import Column, check_utf8, concatenate, kind_of, take
+from lshfast.index.keys import (
+    Column,
+    check_utf8,
+    concatenate,
+    kind_of,
+    refusal,
+    sample,
+    take,
+)
 from lshfast.index.shards.folder import places_by_shard
 from lshfast.index.stores.base import Store
-from lshfast.index.stores.file import check_kind
 from lshfast.index.stores.values import Found, OnDuplicate, Parameters
 from lshfast.kernels.checksum import checksum
 
@@ -64,6 +71,7 @@ class SpoolStore(Store):
         self._shards = shards
         self._words = parameters.words
         self._kind: str | None = None
+        self._sample: Column = []  # of all keys
         self._rows = 0
         self._batches = list[tuple[Column, UInt64Array]]()
         self._batch_bytes = 0
@@ -97,9 +105,14 @@ class SpoolStore(Store):
         self._check_open()
         if not len(keys):
             return 0
-        check_kind(kind_of(keys), self._kind)
+        samples = [self._sample, sample(keys)] if self._rows else [sample(keys)]
+        joint_sample = sample(concatenate(samples))
+        kind = kind_of(joint_sample)
+        if kind not in KINDS:
+            raise refusal(keys, self._kind)
         check_utf8(keys)
-        self._kind = kind_of(keys)
+        self._kind = kind
+        self._sample = joint_sample
         is_waiting = signatures.nbytes < BATCH_BYTES
         rows = signatures.copy() if copy and is_waiting else signatures
         # The keys may be the array of the caller, who may change it before they are written.

@@ -19,7 +19,15 @@ from lshfast._common.errors import FormatError
 from lshfast._common.progress import Progress
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast._common.visible import printable
-from lshfast.index.keys import Column, as_column, equal_int, kind_of, listed, take
+from lshfast.index.keys import (
+    INTEGERS,
+    Column,
+    as_column,
+    kind_of,
+    listed,
+    matched,
+    take,
+)
 from lshfast.index.shards.folder import (
     check_keys_of,
     new_undo_name,
@@ -33,7 +41,7 @@ from lshfast.index.stores.file import (
     VERIFIED_WHEN_OPENED,
     FileStore,
     Mode,
-    check_kind,
+    check_keys,
 )
 from lshfast.index.stores.memory import LockedStore
 from lshfast.index.stores.segment import Segment
@@ -61,7 +69,10 @@ class ShardSegments(Segments):
         return [segment for shard in self.shards for segment in shard.all]
 
     def find(self, keys: Column) -> tuple[Int64Array, Int64Array]:
-        if kind_of(keys) != self.kind:  # keys of other types may equal those here
+        kind = kind_of(keys)
+        are_integers = kind in INTEGERS and self.kind in INTEGERS
+        if kind != self.kind and not are_integers:
+            # Keys of other types may equal those here.
             return find_in(self.all, keys)
         where = np.full(len(keys), -1, np.int64)
         rows = np.full(len(keys), -1, np.int64)
@@ -314,20 +325,13 @@ class ShardStore(LockedStore):
                 f"{self.path} is open for reading only: save the index to another place"
             )
 
-    def check_kind(self, kind: str) -> None:
+    def check_keys(self, keys: Column) -> None:
         with self.gate.reading():
-            check_kind(kind, self._stored_kind())
-
-    def _stored_kind(self) -> str | None:
-        kinds = (
-            segment.kind
-            for segment in self.segments.all
-            if segment.deleted is not None or len(segment)
-        )
-        return next(kinds, None)
+            check_keys(keys, self.segments)
 
     def _check_keys(self, keys: Column) -> None:
-        check_kind(kind_of(keys), self._stored_kind())
+        check_keys(keys, self.segments)
+        self.segments.agree(keys)
         self._lock_shards_of(keys)
 
     def remove(self, keys: Column) -> None:
@@ -339,13 +343,9 @@ class ShardStore(LockedStore):
 
     def _as_stored(self, keys: Column) -> Column:
         """Return the keys that this index could have, such as 1 for 1.0; others have no shard."""
-        kind = self._stored_kind()
-        if kind_of(keys) == kind:
-            return keys
-        if kind == "int":
-            ints = map(equal_int, listed(keys))
-            return as_column([key for key in ints if key is not None])
-        return [key for key in listed(keys) if isinstance(key, str)]
+        kind = self.segments.stored_kind or "int"
+        names, is_name = matched(keys, kind)
+        return take(names, np.flatnonzero(is_name))
 
     def shards_of(self, keys: Any) -> Int64Array:
         """Return the number of the shard of each of a batch of keys, int64 (n,).

@@ -56,7 +56,11 @@ class Store(ABC):
     @property
     @abstractmethod
     def kind(self) -> str | None:
-        """Type of the keys: "int", "str" or "object"; None without keys, "object" if unknown."""
+        """Kind of the keys: "int", "uint", "str" or "object"; None without keys.
+
+        "uint" is for integers of which one may be above 2**63 - 1 and none is negative, and
+        "object" also for an unknown kind.
+        """
 
     @abstractmethod
     def bind(self, parameters: Parameters) -> None:
@@ -110,8 +114,8 @@ class Store(ABC):
             Nothing is inserted.
         """
 
-    def check_kind(self, kind: str) -> None:  # noqa: B027 (most stores accept keys of all types)
-        """Raise TypeError if keys of this type ("int", "str" or "object") cannot be added."""
+    def check_keys(self, keys: Column) -> None:  # noqa: B027 (most stores accept all keys)
+        """Raise TypeError if keys like these cannot be added."""
 
     @abstractmethod
     def remove(self, keys: Column) -> None:

@@ -19,7 +19,7 @@ from lshfast._common.container import mapped, named_format
 from lshfast._common.errors import FormatError
 from lshfast._common.progress import Progress
 from lshfast._common.types import UInt8Array, UInt64Array
-from lshfast.index.keys import Column, concatenate, kind_of
+from lshfast.index.keys import RANGES, Column, concatenate, kind_of, refusal
 from lshfast.index.stores import file_sections
 from lshfast.index.stores.base import Store
 from lshfast.index.stores.file_format import SECTIONS, SegmentRecord, check_segments
@@ -43,8 +43,8 @@ from lshfast.index.stores.file_sections import (
     write_sections,
 )
 from lshfast.index.stores.memory import LockedStore
-from lshfast.index.stores.segment import PIECE_ROWS, Segment, built, empty_segment
-from lshfast.index.stores.segments import KIND_NAMES, Segments
+from lshfast.index.stores.segment import PIECE_ROWS, Segment, built
+from lshfast.index.stores.segments import Segments
 from lshfast.index.stores.values import Parameters
 
 Mode: TypeAlias = Literal["r", "r+", "c"]
@@ -442,20 +442,12 @@ class FileStore(LockedStore):
             self._file.close()
         self._file = None
 
-    def check_kind(self, kind: str) -> None:
+    def check_keys(self, keys: Column) -> None:
         with self.gate.reading():
-            self._check_kind(kind)
-
-    def _check_kind(self, kind: str) -> None:
-        kinds = [
-            segment.kind
-            for segment in self.segments.all
-            if segment.deleted is not None or len(segment)
-        ]
-        check_kind(kind, kinds[0] if kinds else None)
+            self._check_keys(keys)
 
     def _check_keys(self, keys: Column) -> None:
-        self._check_kind(kind_of(keys))
+        check_keys(keys, self.segments)
 
     def _check_open(self) -> IO[bytes]:
         if self._file is None:
@@ -463,17 +455,10 @@ class FileStore(LockedStore):
         return self._file
 
 
-def check_kind(kind: str, stored_kind: str | None) -> None:
-    """Raise TypeError if keys of this type cannot be added to keys of `stored_kind` in one file."""
-    if stored_kind is None and kind not in SECTIONS:
-        raise TypeError(
-            "the keys of an index in a file or in LMDB must be all ints of 64 bits, or all strs"
-        )
-    if stored_kind not in (None, kind):
-        kind_name = KIND_NAMES[str(stored_kind)]
-        raise TypeError(
-            f"the keys of this index are {kind_name}; not all given keys have this type"
-        )
+def check_keys(keys: Column, segments: Segments) -> None:
+    """Raise TypeError if keys cannot be added to those of segments in one file."""
+    if segments.kind_with(keys) not in SECTIONS:
+        raise refusal(keys, segments.stored_kind)
 
 
 def check_target(
@@ -543,17 +528,10 @@ def save_store(
                 progress=progress,
             )
         return
-    all_entries: Segment | None = None
+    entries = Segments(parameters)
     for keys, signatures in store.items():
-        all_entries = all_entries or empty_segment(parameters, kind_of(keys))
-        all_entries.tables.write(all_entries.admit(keys)[0], signatures)
-    write_file(
-        path,
-        parameters,
-        all_entries.kind if all_entries else "int",
-        [all_entries] if all_entries else [],
-        progress=progress,
-    )
+        entries.insert(keys, signatures, "skip", copy=True)
+    write_file(path, parameters, entries.kind or "int", entries.all, progress=progress)
 
 
 def write_file(
@@ -579,8 +557,11 @@ def write_file(
         kind = kind_of(keys) if len(keys) else "int"
     if kind == "object":
         raise TypeError(
-            "only an index whose keys are all ints of 64 bits, or all strs, can be saved"
+            "only an index whose keys are all ints of 64 bits, or all strs, can be saved; "
+            f"{RANGES}"
         )
+    if kind == "uint" and all(segment.is_either() for segment in segments):
+        kind = "int"  # those above 2**63 - 1 have been removed
     if sys.byteorder != "little":
         raise OSError("files of an index are little-endian, and this machine is not")
     # In place, as the caller refers to the list, and memory must be released.

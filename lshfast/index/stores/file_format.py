@@ -34,9 +34,13 @@ _FAMILY = struct.Struct("<QII")  # payload; bytes of the family and of the measu
 _SECTION = struct.Struct("<QQQ")
 _MAGIC = b"LSHFDIR\0"
 
-# The sections of a segment, in order, and their dtypes.
+_OF_INTEGERS = "deleted", "shape", "tables", "pool", "signatures", "integers"
+
+# The sections of a segment by the kind of its keys, in order, and their dtypes. Integers of the
+# kind "uint" are the unsigned values of the same 8 bytes.
 SECTIONS = {
-    "int": ("deleted", "shape", "tables", "pool", "signatures", "integers"),
+    "int": _OF_INTEGERS,
+    "uint": _OF_INTEGERS,
     "str": (
         "deleted",
         "shape",

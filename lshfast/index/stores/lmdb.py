@@ -30,7 +30,7 @@ from lshfast._common.progress import Progress
 from lshfast._common.types import BoolArray, UInt8Array, UInt64Array
 from lshfast.index.keys import Column
 from lshfast.index.stores.base import Store
-from lshfast.index.stores.file import check_kind
+from lshfast.index.stores.file import check_keys
 from lshfast.index.stores.file_format import (
     Directory,
     Section,
@@ -219,8 +219,11 @@ class LmdbStore(Store):
             return None, []
         with self._opening:
             if data != self._seen:
+                former_kind = self._directory.kind if self._seen else None
                 self._directory = self._unpacked(txn)
-                opened_state = self._opened
+                # Segments of integers of another kind are opened anew.
+                is_same_kind = self._directory.kind == former_kind
+                opened_state = self._opened if is_same_kind else {}
                 records = self._directory.segments
                 self._opened = {
                     record: opened_state.get(record)
@@ -274,11 +277,13 @@ class LmdbStore(Store):
 
     @property
     def kind(self) -> str | None:
-        """Type of the keys: "int" or "str"; None if there are no keys."""
+        """Kind of the keys: "int", "uint" or "str"; None if there are no keys."""
         return self._read(lambda _, segments: segments[0].kind if segments else None)
 
-    def check_kind(self, kind: str) -> None:
-        check_kind(kind, self.kind)
+    def check_keys(self, keys: Column) -> None:
+        self._read(
+            lambda directory, segments: check_keys(keys, _as_one(directory, segments))
+        )
 
     def __len__(self) -> int:
         return self._read(lambda _, segments: sum(map(len, segments)))
@@ -395,10 +400,13 @@ class LmdbStore(Store):
         *,
         copy: bool = True,
     ) -> int:
-        # copy=False, as the signatures are written before this returns
-        return self._write_through(
-            lambda segments: segments.insert(keys, signatures, on_duplicate, copy=False)
-        )
+        def change(segments: Segments) -> int:
+            if len(keys):
+                check_keys(keys, segments)
+            # copy=False, as the signatures are written before this returns
+            return segments.insert(keys, signatures, on_duplicate, copy=False)
+
+        return self._write_through(change)
 
     def remove(self, keys: Column) -> None:
         self._write_through(lambda segments: segments.remove(keys))
@@ -466,8 +474,6 @@ class LmdbStore(Store):
             return Section(number, len(content), checksum(content))
 
         kind = segments[0].kind if segments else directory.kind
-        if kind == "object":
-            raise TypeError("keys in LMDB must be all ints of 64 bits, or all strs")
         records = tuple(write_segment(segment, put) for segment in segments)
         used_places = {
             section.where for record in records for section in record.sections

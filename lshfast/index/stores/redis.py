@@ -32,11 +32,17 @@ from typing import Any, get_args
 
 import numpy as np
 
-from lshfast._common.checks import INT64_RANGE
 from lshfast._common.errors import FormatError
 from lshfast._common.extras import optional
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
-from lshfast.index.keys import Column, duplicate, listed, offsets_of
+from lshfast.index.keys import (
+    INTEGERS,
+    Column,
+    as_column,
+    duplicate,
+    listed,
+    offsets_of,
+)
 from lshfast.index.measure import measure_of
 from lshfast.index.stores import redis_scripts as scripts
 from lshfast.index.stores.base import Store
@@ -44,6 +50,10 @@ from lshfast.index.stores.values import Found, OnDuplicate, Parameters
 from lshfast.kernels.bands import band_keys
 from lshfast.kernels.distances import distances
 from lshfast.sketch.minhash import EMPTY, Scheme
+
+# The range of integer keys, signed or unsigned.
+LEAST_KEY = INTEGERS["int"][0]
+GREATEST_KEY = INTEGERS["uint"][1]
 
 # The formats of indexes of MinHash signatures, and of families.
 FORMATS = "1", "2"
@@ -71,9 +81,9 @@ class RedisStore(Store):
     """Store the entries of an index on a Redis server, for any number of processes and machines.
 
     A batch is stored or removed completely or not at all, and queries see it completely or not at
-    all. Keys are ints of 64 bits and strs. Threads can share the store. It needs ``pip install
-    lshfast[redis]``, and a server that does not evict keys (``maxmemory-policy noeviction``, the
-    default).
+    all. Keys are strs and ints in -2**63..2**64 - 1. Threads can share the store. It needs
+    ``pip install lshfast[redis]``, and a server that does not evict keys (``maxmemory-policy
+    noeviction``, the default).
 
     Pass the store to `LSHIndex` or `LSHIndex.on`; the index calls the methods of the store.
 
@@ -833,10 +843,12 @@ def _encode_key(key: Any) -> bytes:
     if (
         isinstance(key, (int, np.integer))
         and not isinstance(key, bool)
-        and INT64_RANGE[0] <= key <= INT64_RANGE[1]
+        and LEAST_KEY <= key <= GREATEST_KEY
     ):
         return b"%d" % int(key)
-    raise TypeError(f"a Redis store's keys are ints of 64 bits and str, not {key!r}")
+    raise TypeError(
+        f"a Redis store's keys are ints in -2**63..2**64 - 1 and str, not {key!r}"
+    )
 
 
 def _decode(member: bytes) -> int | str:
@@ -844,16 +856,14 @@ def _decode(member: bytes) -> int | str:
     if member[:1] == b"s":
         return member[1:].decode("utf-8", "surrogatepass")
     key = int(member)
-    if not INT64_RANGE[0] <= key <= INT64_RANGE[1] or b"%d" % key != member:
+    if not LEAST_KEY <= key <= GREATEST_KEY or b"%d" % key != member:
         raise ValueError
     return key
 
 
 def _column(keys: list[int | str]) -> Column:
-    """Return keys as an array if all are ints, otherwise as a list."""
-    return (
-        keys if any(isinstance(key, str) for key in keys) else np.array(keys, np.int64)
-    )
+    """Return keys as an array if all are ints of one kind, otherwise as a list."""
+    return as_column(keys) if keys else np.empty(0, np.int64)
 
 
 def _pieces(encoded: list[bytes], width: int) -> Iterator[slice]:

@@ -15,7 +15,7 @@ from lshfast._common.types import (
     UInt8Array,
     UInt64Array,
 )
-from lshfast.index.keys import Column, equal_int
+from lshfast.index.keys import INTEGERS, Column, converted, kind_of, matched, refusal
 from lshfast.index.stores.values import OnDuplicate, Parameters, SearchRequest
 from lshfast.kernels.keys import KeyTable
 from lshfast.kernels.tables import BandTables
@@ -34,7 +34,7 @@ class Segment:
     ----------
     tables : BandTables
     kind : str
-        "int" or "str" if the tables store the names of their rows, otherwise "object".
+        "int", "uint" or "str" if the tables store the names of their rows, otherwise "object".
     names : KeyTable
         The names of rows, if the kind is "object".
     deleted : ndarray of uint8 or None
@@ -62,30 +62,19 @@ class Segment:
         """Return the row of each key, or -1 if it has none."""
         if self.kind == "object":
             return self.names.find(keys)
-        if self.kind == "int" and isinstance(keys, np.ndarray):
+        if kind_of(keys) == self.kind:
             return self.tables.find(keys)
-        if (
-            self.kind == "str"
-            and isinstance(keys, list)
-            and all(type(key) is str for key in keys)
-        ):
-            return self.tables.find(keys)
-        # A key that cannot equal a name of this kind has no row.
-        rows = np.full(len(keys), -1, np.int64)
-        if isinstance(keys, list):
-            mine = (
-                [key if type(key) is str else None for key in keys]
-                if self.kind == "str"
-                else map(equal_int, keys)
-            )
-            key_of_place = {
-                place: key for place, key in enumerate(mine) if key is not None
-            }
-            names = list(key_of_place.values())
-            rows[list(key_of_place)] = self.tables.find(
-                np.array(names, np.int64) if self.kind == "int" else names
-            )
-        return rows
+        names, is_name = matched(keys, self.kind)
+        return np.where(is_name, self.tables.find(names), -1)
+
+    def is_either(self) -> bool:
+        """Return whether all keys are in 0..2**63 - 1, and so of both kinds of integers."""
+        return self.kind in INTEGERS and self.tables.is_either()
+
+    def read_as(self, kind: str) -> None:
+        """Read keys that are `is_either` as keys of another kind of integers."""
+        self.tables.read_as(kind)
+        self.kind = kind
 
     def admit(self, keys: Column) -> tuple[Int64Array, BoolArray]:
         """Assign rows to keys without one; return the rows of all keys, and which rows are new."""
@@ -212,7 +201,11 @@ def built(
             piece = segment.tables.signatures_of(
                 rows, signatures[rows_done : rows_done + len(rows)]
             )
-            places, _ = new_segment.admit(segment.names_of(rows))
+            names = segment.names_of(rows)
+            column = names if kind == "object" else converted(names, kind)
+            if column is None:
+                raise refusal(names, kind)
+            places, _ = new_segment.admit(column)
             for first in range(0, len(rows), batch):
                 new_segment.tables.write(
                     places[first : first + batch],

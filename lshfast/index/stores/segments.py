@@ -16,12 +16,16 @@ import numpy.typing as npt
 from lshfast._common.threads import ordered_map
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.keys import (
+    INTEGERS,
     Column,
     concatenate,
+    converted,
     duplicate,
+    joint_kind,
     kind_of,
     listed,
     offsets_of,
+    refusal,
     take,
 )
 from lshfast.index.matches import best_first, nearest_first
@@ -64,9 +68,6 @@ PIECES_EACH = 4
 # Rows that are found before the nearest or most similar ones of each query are chosen, at about 64
 # bytes each.
 ROOM = 1 << 20
-
-KIND_NAMES = {"int": "ints of 64 bits", "str": "strs"}
-
 
 # The answer of a segment: offsets, rows, and their equal slots or distances.
 _Rows: TypeAlias = tuple[Int64Array, Int64Array, npt.NDArray[Any] | None]
@@ -126,9 +127,57 @@ class Segments:
 
     @property
     def kind(self) -> str | None:
-        """Type of the keys: "int", "str" or "object"; None if there are no segments."""
-        segments = self.all
-        return segments[0].kind if segments else None
+        """Kind of the keys: "int", "uint", "str" or "object"; None if there are no segments."""
+        kinds = [segment.kind for segment in self.all]
+        # The files of a folder may differ in the kinds of integers.
+        return "uint" if "uint" in kinds else kinds[0] if kinds else None
+
+    @property
+    def _stored(self) -> list[Segment]:
+        """The segments whose kind the keys of others must fit: those with entries, or in files."""
+        return [
+            segment
+            for segment in self.all
+            if segment.deleted is not None or len(segment)
+        ]
+
+    @property
+    def stored_kind(self) -> str | None:
+        """Kind of the keys that entries or files have; None without them."""
+        kinds = [segment.kind for segment in self._stored]
+        return "uint" if "uint" in kinds else kinds[0] if kinds else None
+
+    def kind_with(self, keys: Column) -> str:
+        """Return the kind of the stored keys and others together."""
+        kind = kind_of(keys)
+        stored = self._stored
+        kinds = {kind, *(segment.kind for segment in stored)}
+        if len(kinds) == 1:
+            return kind
+        if not kinds <= INTEGERS.keys():
+            return "object"
+        return joint_kind(
+            keys,
+            self.stored_kind or kind,
+            lambda joint: all(
+                segment.kind == joint or segment.is_either() for segment in stored
+            ),
+        )
+
+    def agree(self, keys: Column) -> str:
+        """Bring all segments to one kind with keys that are about to be inserted; return it.
+
+        Raises
+        ------
+        TypeError
+            If a file cannot have keys of these kinds.
+        """
+        kind = self.kind_with(keys)
+        if kind in INTEGERS:
+            for segment in self.all:
+                if segment.kind in INTEGERS and segment.kind != kind:
+                    segment.read_as(kind)
+        return kind
 
     def __len__(self) -> int:
         return sum(map(len, self.all))
@@ -154,6 +203,8 @@ class Segments:
             return 0
         before = self.growing
         growing = self._growing_for(keys)  # this changes no entry
+        if growing.kind in INTEGERS:
+            keys = converted(keys, growing.kind)
         where, rows = find_in(self.fixed, keys)
         in_fixed = where >= 0
         if on_duplicate == "skip" and in_fixed.any():
@@ -171,12 +222,9 @@ class Segments:
 
     def _growing_for(self, keys: Column) -> Segment:
         """Return the growing segment; create or convert it if it cannot store keys of this type."""
-        kind = kind_of(keys)
-        if self.fixed and kind != self.fixed[0].kind:
-            stored_type = KIND_NAMES[self.fixed[0].kind]
-            raise TypeError(
-                f"the keys of this index are {stored_type}; not all given keys have this type"
-            )
+        kind = self.agree(keys)
+        if self.fixed and kind == "object":
+            raise refusal(keys, self.fixed[0].kind)
         growing = self.growing
         if growing is None or (
             growing.kind not in (kind, "object") and not len(growing)
