@@ -13,10 +13,10 @@ import numpy.typing as npt
 from lshfast._common.arrow_columns import objects_of
 from lshfast._common.checks import INT64_RANGE
 from lshfast._common.choices import Kind
-from lshfast._common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._common.types import BoolArray, Int64Array
 
 # A batch of keys: an int64 or uint64 array if all are ints of 64 bits, otherwise a list.
-IntegerArray: TypeAlias = Int64Array | UInt64Array
+IntegerArray: TypeAlias = npt.NDArray[np.integer[Any]]
 Column: TypeAlias = IntegerArray | list[Any]
 
 # The kinds of integer keys, by the ranges of their keys. Keys in 0..2**63 - 1 have the same 8 bytes
@@ -145,15 +145,20 @@ def matched(column: Column, kind: str) -> tuple[Column, BoolArray]:
 
     In Python, 1 and 1.0 are equal.
     """
-    if isinstance(column, np.ndarray) and kind in INTEGERS:
+    if kind in INTEGERS:
+        return matched_integers(column, kind)
+    texts = [key if type(key) is str else None for key in listed(column)]
+    is_key = np.array([text is not None for text in texts], np.bool_)
+    return [text or "" for text in texts], is_key
+
+
+def matched_integers(column: Column, kind: str) -> tuple[IntegerArray, BoolArray]:
+    """Do what `matched` does for a kind of integers."""
+    if isinstance(column, np.ndarray):
         if kind_of(column) == kind:
             return column, np.ones(len(column), np.bool_)
         return column.view(INTEGER_DTYPES[kind]), ~_is_large(column)
-    if kind == "str":
-        texts = [key if type(key) is str else None for key in listed(column)]
-        is_key = np.array([text is not None for text in texts], np.bool_)
-        return [text or "" for text in texts], is_key
-    integers = [equal_int(key, kind) for key in listed(column)]
+    integers = [equal_int(key, kind) for key in column]
     is_key = np.array([number is not None for number in integers], np.bool_)
     return np.array([number or 0 for number in integers], INTEGER_DTYPES[kind]), is_key
 
@@ -380,10 +385,10 @@ def concatenate(columns: list[Column]) -> Column:
     """Return several columns as one: an array if all are arrays and one dtype has all integers."""
     if columns and all(isinstance(column, np.ndarray) for column in columns):
         kinds = set(map(kind_of, columns))
-        for kind in kinds if len(kinds) == 1 else INTEGERS:
+        for kind in kinds if len(kinds) == 1 else ("uint", "int"):
             arrays = [converted(column, kind) for column in columns]
             if not any(array is None for array in arrays):
-                return np.concatenate(cast("list[Int64Array]", arrays))
+                return np.concatenate(cast("list[IntegerArray]", arrays))
     all_keys: list[Any] = []
     for column in columns:
         all_keys.extend(listed(column))

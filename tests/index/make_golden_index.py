@@ -27,6 +27,7 @@ FOLDER = Path(__file__).with_name("golden_index")
 
 SMALL = {"num_perm": 8, "bands": 3, "rows_per_band": 2}
 INTEGERS = [0, -1, 1, 2**63 - 1, -(2**63), 42, 2**32, 7, 8]
+UNSIGNED = [0, 2**64 - 1, 1, 2**63 - 1, 2**63, 42, 2**32, 7, 8]
 STRINGS = [
     "",
     "a",
@@ -172,10 +173,18 @@ def tree(path, keys, make):
 SETS = [["a", "b", "c"], ["x"], [], ["b", "c", "d"], ["a", "b", "c", "d"]]
 
 # What writes each file, and returns what it holds; those of families, too.
+KEYS = (
+    ("empty", []),
+    ("integers", INTEGERS),
+    ("unsigned", UNSIGNED),
+    ("strings", STRINGS),
+)
 CASES = {
     "empty.lsh": empty,
     "integers.lsh": lambda path: saved(path, INTEGERS),
     "strings.lsh": lambda path: saved(path, STRINGS),
+    "unsigned.lsh": lambda path: saved(path, UNSIGNED),
+    "grown-unsigned.lsh": lambda path: grown(path, UNSIGNED),
     "grown-integers.lsh": lambda path: grown(path, INTEGERS),
     "grown-strings.lsh": lambda path: grown(path, STRINGS),
 }
@@ -191,11 +200,12 @@ CODES = {
         ("hamming", lambda: HammingIndex(100, radius=5, on_duplicate="replace")),
         ("tanimoto", lambda: TanimotoIndex(100, threshold=0.6, on_duplicate="replace")),
     )
-    for name, keys in (("empty", []), ("integers", INTEGERS), ("strings", STRINGS))
+    for name, keys in KEYS
 }
 PREFIX = {
     "prefix-empty.lsh": lambda path: prefix(path, [], 0.5, 3),
     "prefix-integers.lsh": lambda path: prefix(path, INTEGERS, (4, 7), 3),
+    "prefix-unsigned.lsh": lambda path: prefix(path, UNSIGNED, (4, 7), 3),
     "prefix-strings.lsh": lambda path: prefix(path, STRINGS, 0.5, 2**64 - 1),
 }
 # Of version 1, whose keys were numbers from 0.
@@ -203,7 +213,7 @@ NUMBERED = "prefix-fraction.lsh", "prefix-number.lsh"
 TREES = {
     f"{kind}-{name}.lsh": lambda path, keys=keys, make=make: tree(path, keys, make)
     for kind, make in (("forest", LSHForest), ("ensemble", LSHEnsemble))
-    for name, keys in (("empty", []), ("integers", INTEGERS), ("strings", STRINGS))
+    for name, keys in KEYS
 }
 
 if __name__ == "__main__":

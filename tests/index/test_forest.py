@@ -58,7 +58,7 @@ class ForestMachine(RuleBasedStateMachine):
     """A forest and a dict: each step is done to both. Rows are sorted after every fifth, and merged often."""
 
     @initialize(
-        kind=st.sampled_from(["int", "str", "mixed"]),
+        kind=st.sampled_from([*KEYS]),
         trees=st.sampled_from([1, 2, 4, 8]),
         recall=st.sampled_from([0.5, 0.999999]),
     )

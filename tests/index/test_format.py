@@ -278,7 +278,10 @@ directory_rule(
     "scheme: `fast` or `classic`, then zero bytes", 8, b"fast\0\0x", "scheme_with_more"
 )
 directory_rule(
-    "kind of the keys: `int` or `str`, then zero bytes", 9, b"bytes", "kind_of_keys"
+    "kind of the keys: `int`, `uint` or `str`, then zero bytes",
+    9,
+    b"bytes",
+    "kind_of_keys",
 )
 directory_rule(
     "printable ASCII, then zero bytes; may be empty",

@@ -149,10 +149,18 @@ def test_duplicates(keys):
         assert index.insert(keys[0], codes[3]) == (rule_ == "replace")
 
 
+def alternating(key):
+    """Return a key that is negative, small or above 2**63 - 1."""
+    return key + [-60, 0, 2**63][key % 3]
+
+
 class BesideADict(RuleBasedStateMachine):
     """Inserts, removals and queries in any order, beside a dict."""
 
-    @initialize(words=st.integers(1, 2), kind=st.sampled_from([int, str]))
+    @initialize(
+        words=st.integers(1, 2),
+        kind=st.sampled_from([int, str, lambda key: key << 58 | key, alternating]),
+    )
     def begin(self, words, kind):
         self.words, self.kind, self.model = words, kind, {}
         self.index = HammingIndex(64 * words, radius=2, on_duplicate="replace")

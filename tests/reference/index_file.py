@@ -19,6 +19,7 @@ MEASURES = re.compile(
 )
 NO_ENTRY, NO_ROW = 2**64 - 1, 2**32 - 1
 SECTIONS = {
+    "uint": ("deleted", "shape", "tables", "pool", "signatures", "integers"),
     "int": ("deleted", "shape", "tables", "pool", "signatures", "integers"),
     "str": (
         "deleted",
@@ -311,10 +312,11 @@ def read_part(data, file, n, records):
 
 def names_of(kind, n, sections, gone):
     """Return the names of the rows that are not gone, None for the others."""
-    if kind == "int":
+    if kind in ("int", "uint"):
         need(len(sections["integers"]) == n, "the number of integers")
         return [
-            None if gone[row] else name for row, name in enumerate(sections["integers"])
+            None if gone[row] else name % 2**64 if kind == "uint" else name
+            for row, name in enumerate(sections["integers"])
         ]
     starts, lengths, whole = (
         sections["starts"],

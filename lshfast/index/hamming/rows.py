@@ -11,11 +11,12 @@ import numpy as np
 
 from lshfast._common.types import Int64Array, UInt8Array, UInt64Array
 from lshfast.index.keys import (
+    INTEGER_DTYPES,
     Column,
     is_either,
     joint_kind,
     listed,
-    matched,
+    matched_integers,
     take,
 )
 from lshfast.index.stores.values import OnDuplicate, places_to_insert
@@ -126,14 +127,14 @@ class CodeRows(Generic[ASegment]):
         """Return the row of each key, -1 where it has none."""
         if isinstance(self._keys, KeyTable):
             return self._keys.find(keys)
-        integers, is_key = matched(keys, self._kind)
+        integers, is_key = matched_integers(keys, self._kind)
         return np.where(is_key, self._keys.find(integers.view(np.int64)), -1)
 
     def names(self, rows: Int64Array) -> Column:
         """Return the keys of some rows."""
+        if isinstance(self._keys, IntKeys):
+            return self._keys.take(rows).view(INTEGER_DTYPES[self._kind])
         names: Column = self._keys.take(rows)
-        if isinstance(self._keys, IntKeys) and self._kind == "uint":
-            return names.view(np.uint64)
         return names
 
     def rows(self) -> Int64Array:

@@ -19,11 +19,11 @@ from lshfast.index.keys import (
     INTEGERS,
     Column,
     concatenate,
-    converted,
     duplicate,
     joint_kind,
     kind_of,
     listed,
+    matched,
     offsets_of,
     refusal,
     take,
@@ -204,7 +204,7 @@ class Segments:
         before = self.growing
         growing = self._growing_for(keys)  # this changes no entry
         if growing.kind in INTEGERS:
-            keys = converted(keys, growing.kind)
+            keys, _ = matched(keys, growing.kind)
         where, rows = find_in(self.fixed, keys)
         in_fixed = where >= 0
         if on_duplicate == "skip" and in_fixed.any():
