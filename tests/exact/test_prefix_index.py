@@ -347,7 +347,7 @@ def test_damage(saved):
         (lambda data: with_header(data, measure=5), "out of range"),
         (lambda data: with_header(data, fraction=2), "out of range"),
         (lambda data: with_header(data, held=4), "out of range"),
-        (lambda data: with_header(data, kind=2), "out of range"),
+        (lambda data: with_header(data, kind=3), "out of range"),
         (lambda data: with_numbers([0, 3], next_id=2**63), "out of range"),
         (
             lambda data: with_numbers([0, 3], next_id=3),

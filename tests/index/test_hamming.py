@@ -341,7 +341,7 @@ def rewritten(path, **changes):
     [
         ({"version": 3}, "version 3; this library reads versions 1 and 2"),
         ({"version": 2}, "note: its checksum is wrong"),
-        ({"kind": 2}, "kind 2 or 2 entries are out of range"),
+        ({"kind": 3}, "kind 3 or 2 entries are out of range"),
         ({"bits": 0}, "0 bits"),
         ({"bits": 4097}, "4097 bits"),
         ({"bits": 60}, "one has bits at 60"),

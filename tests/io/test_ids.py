@@ -108,7 +108,7 @@ def test_cells_are_keys_of_an_index_of_integers(tmp_path):
     assert lshfast.dedup_files(later, **options).summary.removed == 1
     with lshfast.LSHIndex.open(index) as opened:
         assert sorted(opened) == [1, 4]
-    for cell in ("x", "05", "9223372036854775808", "1.0"):
+    for cell in ("x", "05", "18446744073709551616", "1.0"):
         later.write_text(f"id,text\n{cell},quite another text of some words\n")
         with pytest.raises(
             DataError, match=r"b.csv:2: key .*: the keys of .* integers"
@@ -116,9 +116,83 @@ def test_cells_are_keys_of_an_index_of_integers(tmp_path):
             lshfast.dedup_files(later, **options)
 
 
-def test_an_index_names_a_key_that_it_cannot_hold(tmp_path):
-    path = write_rows(tmp_path / "a.jsonl", ROWS)
-    with pytest.raises(
-        DataError, match=r"a.jsonl:1: key 18446744073709551615 is above"
-    ):
-        lshfast.dedup_files(path, id_column="id", save_index=tmp_path / "a.lsh")
+@pytest.mark.parametrize("format", ["jsonl", "parquet", "csv"])
+def test_an_index_of_ids_above_the_signed_integers(tmp_path, format):
+    first = write_rows(tmp_path / "a.parquet", ROWS, pa.uint64())
+    options = {"id_column": "id"}
+    index = tmp_path / "a.lsh"
+    lshfast.dedup_files(first, save_index=index, **options)
+    with lshfast.LSHIndex.open(index) as opened:
+        assert (list(opened), opened.key_kind) == ([2**64 - 1, 5], "uint")
+    later = [
+        {"text": ONE, "id": 7},
+        {"text": "other words of a later month", "id": 2**64 - 2},
+    ]
+    path = tmp_path / f"b.{format}"
+    if format == "csv":
+        cells = "".join(f"{row['id']},{row['text']}\n" for row in later)
+        path.write_text(f"id,text\n{cells}")
+    else:
+        write_rows(path, later, pa.uint64())
+    removed = tmp_path / "removed.jsonl"
+    for more in ({"memory": "1G", "exact": False}, {"save_index": index}):
+        lshfast.dedup_files(
+            path, against=index, removed=removed, overwrite=True, **options, **more
+        )
+        ((key, kept_key),) = removed_in(removed)
+        assert (int(key), int(kept_key)) == (7, 2**64 - 1)
+    with lshfast.LSHIndex.open(index) as opened:
+        assert sorted(opened) == [5, 2**64 - 2, 2**64 - 1]
+    negative = write_rows(tmp_path / "c.jsonl", [{"text": "a b c d e f", "id": -1}])
+    with pytest.raises(DataError, match=r"c.jsonl:1: key -1 for .*a.lsh: .* ints must"):
+        lshfast.dedup_files(negative, against=index, save_index=index, **options)
+    folders = tmp_path / "work", tmp_path / "kept"
+    stages.plan(
+        first, *folders, removed=tmp_path / "out", id_column="id", against=index
+    )
+    run_all(folders[0])
+    (table,) = (tmp_path / "out").glob("*.parquet")
+    assert removed_in(table)[0] == (2**64 - 1, 2**64 - 1)
+
+
+@pytest.mark.parametrize("kind", ["text", "vector"])
+@pytest.mark.parametrize("format", ["jsonl", "parquet"])
+def test_the_commands_of_an_index(tmp_path, format, kind):
+    vectors = [[1.0, 0.0, 0.5], [0.0, 1.0, 0.25]]
+    rows = [
+        {"id": key, "item": [ONE, TWO][i] if kind == "text" else vectors[i]}
+        for i, key in enumerate([2**64 - 1, 5])
+    ]
+    paths = []
+    for name, part in (("a", rows[1:]), ("b", rows[:1])):
+        paths.append(tmp_path / f"{name}.{format}")
+        if format == "jsonl":
+            write_jsonl(paths[-1], part)
+        else:
+            items = pa.array([row["item"] for row in part])
+            ids = pa.array([row["id"] for row in part], pa.uint64())
+            pq.write_table(pa.table({"id": ids, "item": items}), paths[-1])
+    columns = (
+        "--column",
+        "item",
+        "--id-column",
+        "id",
+        *(("--as", kind) * (kind != "text")),
+    )
+    index = tmp_path / "x.lsh"
+    run("index", "build", paths[0], "-o", index, *columns, "-q")
+    run("index", "add", index, paths[1], *columns[:4], "-q")
+    answers = tmp_path / "answers.parquet"
+    run("index", "query", index, paths[1], *columns[:4], "-o", answers, "-q")
+    table = pq.read_table(answers)
+    assert table.schema.field("match").type == pa.uint64()
+    assert table["match"].to_pylist()[0] == 2**64 - 1
+    run("index", "remove", index, str(2**64 - 1))
+    assert "keys: integers" in run("index", "info", index).stdout
+    negative = write_jsonl(tmp_path / "n.jsonl", [{**rows[0], "id": -(2**63)}])
+    run("index", "add", index, negative, *columns[:4], "-q")  # no key is large now
+    result = run("index", "add", index, paths[1], *columns[:4])
+    assert result.exit_code != 0
+    assert (
+        "ints must be all in -2**63..2**63 - 1 or all in 0..2**64 - 1" in result.stderr
+    )

@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from lshfast._common.checks import INT64_RANGE
 from lshfast._common.choices import Kind
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast._common.visible import printable
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from lshfast.index.lsh_index import LSHIndex
     from lshfast.index.stores.values import OnDuplicate
 
-KINDS = {"int": "integers", "uint": "integers", "str": "strings"}
+KINDS: dict[str | None, str] = {"int": "integers", "uint": "integers", "str": "strings"}
 
 # Arrow's names for the types of keys; the kind of an index without keys is None.
 ARROW_KINDS = {"int": "int64", "uint": "uint64", "str": "string", None: "string"}
@@ -513,3 +514,8 @@ def add_entries(
         remedy = "on-duplicate skip or replace allows that"
         reason = f"key {error.key!r} is in {name} already ({remedy})"
         raise corpus.fault(int(rows[error.position]), reason) from None
+    except TypeError as error:  # negative integers, and others above 2**63 - 1
+        for row, key in zip(rows.tolist(), keys, strict=True):
+            if isinstance(key, int) and not 0 <= key <= INT64_RANGE[1]:
+                raise corpus.fault(row, f"key {key} for {name}: {error}") from None
+        raise

@@ -13,6 +13,7 @@ from lshfast._common.types import Int64Array, UInt8Array, UInt64Array
 from lshfast.index.keys import (
     INTEGER_DTYPES,
     Column,
+    IntegerArray,
     is_either,
     joint_kind,
     listed,
@@ -133,7 +134,8 @@ class CodeRows(Generic[ASegment]):
     def names(self, rows: Int64Array) -> Column:
         """Return the keys of some rows."""
         if isinstance(self._keys, IntKeys):
-            return self._keys.take(rows).view(INTEGER_DTYPES[self._kind])
+            integers: IntegerArray = self._keys.take(rows)
+            return np.asarray(integers.view(INTEGER_DTYPES[self._kind]))
         names: Column = self._keys.take(rows)
         return names
 

@@ -149,6 +149,7 @@ class LmdbStore(Store):
             SegmentRecord, Segment
         ] = {}  # the segments of the newest directory that was read
         self._seen = b""
+        self._directory: Directory | None = None
         self._opening = threading.Lock()
         # all calls hold the lock for reading, `close` for writing
         self._gate = Gate()
@@ -219,17 +220,17 @@ class LmdbStore(Store):
             return None, []
         with self._opening:
             if data != self._seen:
-                former_kind = self._directory.kind if self._seen else None
-                self._directory = self._unpacked(txn)
-                # Segments of integers of another kind are opened anew.
-                is_same_kind = self._directory.kind == former_kind
+                directory = self._unpacked(txn)
+                former = self._directory
+                # Integers may be read as another kind now, in segments that are opened anew.
+                is_same_kind = former is not None and former.kind == directory.kind
                 opened_state = self._opened if is_same_kind else {}
-                records = self._directory.segments
                 self._opened = {
                     record: opened_state.get(record)
                     or self._segment(txn, record, False)
-                    for record in records
+                    for record in directory.segments
                 }
+                self._directory = directory
                 self._seen = bytes(data)
             return self._directory, list(self._opened.values())
 
