@@ -39,7 +39,15 @@ def same(one, other):
     return numbers[0] == numbers[1]
 
 
-@pytest.mark.parametrize("keys", [["a", "bé", "c"], [-(2**63), 2**63 - 1, 0]])
+@pytest.mark.parametrize(
+    "keys",
+    [
+        ["a", "bé", "c"],
+        [-(2**63), 2**63 - 1, 0],
+        [2**64 - 1, 0, 2**63],
+        [2**63, 2**64 - 1, 2**63 + 5],
+    ],
+)
 def test_what_is_written_is_read(tmp_path, keys):
     table = ClusterTable(keys, TABLE.ids, TABLE.first_seen, 2, 4)
     path = str(tmp_path / "g.parquet")

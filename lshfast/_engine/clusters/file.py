@@ -29,6 +29,7 @@ from lshfast._engine.clusters.lasting import (
 )
 from lshfast._io import check_different, check_place, write_tables
 from lshfast._io.files import Layout
+from lshfast._io.keys import GREATEST_SIGNED
 from lshfast._io.listing import list_files
 from lshfast._io.output import output_format
 from lshfast._io.parquet import schema_of
@@ -44,7 +45,6 @@ _MANIFEST = Manifest(VERSION, "clusters options")
 MOST = (1 << 62) - 1
 
 COLUMNS = "key", "cluster", "first_seen"
-_KINDS = {int: "int64", str: "string"}
 _NAMES = {int: "integers", str: "strings"}
 
 
@@ -150,6 +150,10 @@ class OpenClusters:
             text = f"the keys of earlier rows are {kinds[0]}, those of this run {kinds[-1]}"
             raise ValueError(f"{printable(self.output.path)}: {text}")
         update = update_clusters(self.earlier, keys, labels, links)
+        all_keys = update.table.keys
+        if _key_kind(all_keys) == "uint64" and min(all_keys) < 0:
+            text = "keys of integers must be all in -2**63..2**63 - 1 or all in 0..2**64 - 1"
+            raise ValueError(f"{printable(self.output.path)}: {text}")
         _check_room(
             printable(self.output.path), update.table.runs, update.table.next_id
         )
@@ -184,16 +188,23 @@ class OpenClusters:
         """
         if self.output.dry:
             return
-        kind = _KINDS[type(update.keys[0])] if update.keys else "string"
+        kind = _key_kind(update.keys)
         if self.output.changes is not None:
             kinds = {"id": "int64", "change": "string", "old_id": "int64", "key": kind}
             write_tables(self.output.changes, update.changes(), overwrite, kinds)
         write_clusters(self.output.path, update.table, options)
 
 
+def _key_kind(keys: Sequence[Any]) -> str:
+    """Return Arrow's name for the type of some keys, which are strings or integers."""
+    if not keys or isinstance(keys[0], str):
+        return "string"
+    return "uint64" if max(keys) > GREATEST_SIGNED else "int64"
+
+
 def write_clusters(path: str, table: ClusterTable, options: Mapping[str, Any]) -> None:
     """Write groups to a file, which is replaced."""
-    kind = _KINDS[type(table.keys[0])] if table.keys else "string"
+    kind = _key_kind(table.keys)
     numbers = {
         "runs": table.runs,
         "next_id": table.next_id,
@@ -229,6 +240,7 @@ def read_clusters(path: str) -> ClusterTable:
     kinds = [str(kind) for kind in schema.types]
     if tuple(schema.names) != COLUMNS or kinds not in (
         ["int64"] * 3,
+        ["uint64", "int64", "int64"],
         ["string", "int64", "int64"],
     ):
         raise FormatError(f"{name}: damaged: its columns must be {', '.join(COLUMNS)}")
@@ -290,12 +302,14 @@ def _fault(table: ClusterTable, rows: int) -> str:
 
 def _sum_of(table: ClusterTable) -> int:
     """Return the checksum of the columns of a table."""
-    if table.keys and isinstance(table.keys[0], str):
+    key_kind = _key_kind(table.keys)
+    if table.keys and key_kind == "string":
         encoded = [key.encode() for key in table.keys]
         lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
         keys = [checksum(b"".join(encoded)), checksum(lengths.astype("<i8"))]
     else:
-        keys = [checksum(np.array(table.keys, "<i8")), 0]
+        dtype = "<u8" if key_kind == "uint64" else "<i8"
+        keys = [checksum(np.array(table.keys, dtype)), 0]
     sums = [
         *keys,
         checksum(table.ids.astype("<i8")),
