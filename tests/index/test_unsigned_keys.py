@@ -13,12 +13,10 @@ from lshfast import (
     NearNeighbors,
     TanimotoIndex,
 )
-from lshfast._common.errors import FormatError
 from lshfast.exact import PrefixIndex
 from lshfast.index import ShardBuild
 from lshfast.index.keys import as_column, concatenate, converted, kind_of
 from lshfast.index.shards.range_store import RangeStore
-from lshfast.index.stores.file import FileStore
 from lshfast.index.stores.file_format import Directory
 from lshfast.index.stores.memory import MemoryStore
 from tests.index.index_files import content, held, shared, small
@@ -334,22 +332,6 @@ def test_ranges_of_a_remote_file(tmp_path):
         ]
         for row in rows_of(KEYS):
             assert remote.query(row, k=9) == index.query(row, k=9)
-
-
-def test_a_reader_refuses_an_unknown_kind(tmp_path):
-    """As readers before this kind do, which know no "uint"."""
-    index = small()
-    index.insert(KEYS, rows_of(KEYS))
-    index.save(tmp_path / "index")
-    from lshfast.index.stores import file_format
-
-    sections = dict(file_format.SECTIONS)
-    patch = pytest.MonkeyPatch()
-    sections.pop("uint")
-    patch.setattr(file_format, "SECTIONS", sections)
-    with pytest.raises(FormatError, match="keys of kind 'uint', not int or str"):
-        FileStore(tmp_path / "index")
-    patch.undo()
 
 
 # Other indexes

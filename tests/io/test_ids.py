@@ -201,11 +201,11 @@ def test_the_commands_of_an_index(tmp_path, format, kind):
 def test_clusters_of_ids_above_the_signed_integers(tmp_path):
     path = write_rows(tmp_path / "a.jsonl", ROWS)
     options = {"id_column": "id", "clusters": tmp_path / "groups.parquet"}
-    lshfast.dedup_files(path, **options)
+    index = tmp_path / "a.lsh"
+    lshfast.dedup_files(path, **options, save_index=index)
     groups = pq.read_table(options["clusters"])
     assert groups.schema.field("key").type == pa.uint64()
     assert groups["key"].to_pylist() == IDS
-    lshfast.dedup_files(path, **options, overwrite=True)
     negative = write_rows(tmp_path / "b.jsonl", [{"text": ONE, "id": -1}])
     with pytest.raises(ValueError, match=r"all in -2\*\*63\.\."):
-        lshfast.dedup_files(negative, **options, overwrite=True)
+        lshfast.dedup_files(negative, **options, against=index)

@@ -16,6 +16,7 @@ from lshfast.index.keys import (
     IntegerArray,
     is_either,
     joint_kind,
+    kind_of,
     listed,
     matched_integers,
     take,
@@ -128,6 +129,8 @@ class CodeRows(Generic[ASegment]):
         """Return the row of each key, -1 where it has none."""
         if isinstance(self._keys, KeyTable):
             return self._keys.find(keys)
+        if isinstance(keys, np.ndarray) and kind_of(keys) == self._kind:
+            return self._keys.find(keys.view(np.int64))
         integers, is_key = matched_integers(keys, self._kind)
         return np.where(is_key, self._keys.find(integers.view(np.int64)), -1)
 
