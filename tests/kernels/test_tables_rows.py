@@ -11,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lshfast.kernels import gate
+from lshfast.kernels.keys import KeyTable
 from lshfast.kernels.tables import BandTables
 from tests.kernels.tables_kit import (
     EXTREMES,
@@ -191,7 +192,7 @@ def test_no_rows_at_all():
         ((0, 1, 1), "not 1 x 1"),
         ((2**16 + 1, 1, 1), "at most 65536 slots, not 65537"),
         ((2**64 - 1, 2**64 - 1, 1), "at most 65536 slots"),
-        ((8, 2, 2, "bytes"), "kind must be 'int', 'str' or None, not 'bytes'"),
+        ((8, 2, 2, "bytes"), "kind must be 'int', 'uint', 'str' or None, not 'bytes'"),
     ],
 )
 def test_bad_parameters_are_refused(arguments, message):
@@ -665,3 +666,70 @@ def test_other_signatures_are_not_taken_at_once():
     ]:
         with pytest.raises(ValueError, match="lone surrogate"):
             take("\ud800", ones[:4])
+
+
+# Unsigned names
+
+
+def test_unsigned_names():
+    tables = BandTables(8, 2, 2, "uint")
+    names = np.array([2**64 - 1, 5, 2**63], np.uint64)
+    rows, fresh = tables.admit(names)
+    assert fresh.all()
+    assert tables.names_of(rows).dtype == np.uint64
+    assert tables.names_of(rows).tolist() == names.tolist()
+    assert tables.find(names[::-1].copy()).tolist() == rows[::-1].tolist()
+    for name, row in zip(names.tolist(), rows.tolist(), strict=True):
+        assert tables.find_one(name) == row
+    assert [tables.find_one(name) for name in (-1, 2**64, -(2**63), 2**70)] == [
+        None
+    ] * 4
+    assert [tables.find_one(name) for name in (6, 2**63 - 1, 2**64 - 2)] == [-1] * 3
+    signed = BandTables(8, 2, 2, "int")
+    signed_rows, _ = signed.admit(names.view(np.int64))
+    assert signed.tags_of(signed_rows).tolist() == tables.tags_of(rows).tolist()
+    with pytest.raises(ValueError, match="mismatch"):
+        tables.find(np.array([5]))
+
+
+def test_names_that_are_read_as_another_kind():
+    tables = BandTables(8, 2, 2, "int")
+    assert tables.is_either()
+    rows, _ = tables.admit(np.array([7, -1, 2**63 - 1]))
+    assert not tables.is_either()
+    with pytest.raises(ValueError, match="names of rows must be integers"):
+        tables.read_as("uint")
+    tables.release(rows[1:2])
+    assert tables.is_either()
+    tables.read_as("uint")
+    assert tables.names_of(rows[[0, 2]]).tolist() == [7, 2**63 - 1]
+    assert tables.find(np.array([7, 2**64 - 1], np.uint64)).tolist() == [rows[0], -1]
+    tables.admit(np.array([2**63], np.uint64))
+    assert not tables.is_either()
+    with pytest.raises(ValueError, match="names of rows must be integers"):
+        tables.read_as("int")
+    with pytest.raises(ValueError, match="to be read as 'str'"):
+        BandTables(8, 2, 2, "int").read_as("str")
+    assert not BandTables(8, 2, 2, "str").is_either()
+
+
+@pytest.mark.parametrize(
+    ("keys", "dtype"),
+    [
+        ([5, 2**63], np.uint64),
+        ([2**64 - 1], np.uint64),
+        ([-1, 2**63 - 1], np.int64),
+        ([-1, 2**63], None),
+        ([2**63, -(2**63)], None),
+        ([2**64], None),
+        ([2**63, -(2**63) - 1], None),
+        (["a", 2**63], None),
+    ],
+)
+def test_keys_of_a_table_of_any_keys(keys, dtype):
+    table = KeyTable()
+    rows = np.arange(len(keys))
+    table.add(keys, rows)
+    taken = table.take(rows)
+    assert list(taken) == keys
+    assert getattr(taken, "dtype", None) == dtype
