@@ -101,7 +101,7 @@ def tell_members(fields: Sequence[CodedField], number: int) -> bool:
     """
     columns = hashed_columns(fields, 0)
     chances = [equal_pairs(column) for column in columns]
-    record = np.sum(columns, axis=0, dtype=np.uint64)
+    record = np.asarray(np.sum(columns, axis=0, dtype=np.uint64))
     pairs = len(record) * (len(record) - 1) / 2
     in_all = equal_pairs(record)
     numbers = range(min(len(fields), MOST_LEFT_OUT))
@@ -109,9 +109,8 @@ def tell_members(fields: Sequence[CodedField], number: int) -> bool:
         shared = [place for place in range(len(fields)) if place not in left_out]
         if not shared:
             continue
-        group = record - np.sum(
-            [columns[place] for place in left_out], axis=0, dtype=np.uint64
-        )
+        others = [columns[place] for place in left_out]
+        group = record - np.asarray(np.sum(others, axis=0, dtype=np.uint64))
         members = equal_pairs(group) - in_all
         by_chance = pairs * float(np.prod([chances[place] / pairs for place in shared]))
         is_small = members <= MOST_MEMBERS / 2 * len(record)
@@ -160,13 +159,14 @@ def part_of_members(fields: Sequence[CodedField], linked: Int64Array) -> float:
     both = equal_pairs(np.concatenate(tables)) - sum(within)
     part = 2 * (within[0] * within[1]) ** 0.5 / both
     error = (1 / within[0] + 1 / within[1]) ** 0.5 / 2
-    return part * (1 + DEVIATIONS * error)
+    return float(part * (1 + DEVIATIONS * error))
 
 
 def full_records(
     fields: Sequence[CodedField], side: int, fewest_values: float
 ) -> npt.NDArray[np.uint64]:
     """Return a number for each record of a table that has enough values; equal ones have one."""
-    records = np.sum(hashed_columns(fields, side), axis=0, dtype=np.uint64)
+    columns = hashed_columns(fields, side)
+    records = np.asarray(np.sum(columns, axis=0, dtype=np.uint64))
     values = np.sum([field.codes[side] >= 0 for field in fields], axis=0)
     return np.asarray(records[values >= fewest_values])
