@@ -2,6 +2,7 @@
 
 import csv
 import json
+import random
 
 import numpy as np
 import pyarrow as pa
@@ -534,3 +535,38 @@ def test_an_earlier_file_is_no_output_and_its_bad_rows_are_named(tmp_path, secon
         dedup_files(second, id_column="id", against=first)
     skipping = dedup_files(second, id_column="id", against=first, on_error="skip")
     assert skipping.summary.earlier_texts.rejected == 1
+
+
+@pytest.mark.parametrize("most_tokens", [1, 2500, 1 << 19])
+@pytest.mark.parametrize("threshold", [0.6, 0.75, 0.9])
+def test_candidates_of_a_template_are_those_of_single_comparisons(
+    monkeypatch, threshold, most_tokens
+):
+    """Rows of a template, of which some pairs are similar and some are copies, and other rows."""
+    rng = random.Random(1)
+
+    def row():
+        words = [f"word{number}" for number in range(40)]
+        for _ in range(rng.choice([0, 1, 3, 8, 40])):
+            words[rng.randrange(40)] = f"x{rng.randrange(10**6)}"
+        return " ".join(words)
+
+    new = [row() for _ in range(150)]
+    earlier = {number: row() for number in range(60)}
+    options = {"against": earlier, "threshold": threshold, "size": 2, "threads": 1}
+    wanted = dedup(new, **options)
+    monkeypatch.setattr(earlier_texts, "LEAST_JOINED", 1)
+    monkeypatch.setattr(earlier_texts, "MOST_JOINED_TOKENS", most_tokens)
+    calls = []
+    join = earlier_texts.join
+    monkeypatch.setattr(
+        earlier_texts,
+        "join",
+        lambda *args, **more: calls.append(1) or join(*args, **more),
+    )
+    found = dedup(new, **options)
+    assert bool(calls) == (most_tokens > 1)
+    assert found.earlier == wanted.earlier
+    assert found.keep.tolist() == wanted.keep.tolist()
+    assert found.similarity.tolist() == wanted.similarity.tolist()
+    assert 15 < found.summary.earlier < 150
