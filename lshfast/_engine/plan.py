@@ -412,6 +412,6 @@ def plan_of_options(options: Mapping[str, Any], items: Kind = "text") -> AnyPlan
         del arguments["recall"]
         arguments["exact"] = True
     plan = plan_for(kind, arguments)
-    if isinstance(plan, Plan) and items == "set":
-        return replace(plan, kind=items)
+    if items == "set" and plan.of_texts is not None:
+        return replace(plan.of_texts, kind=items)
     return plan

@@ -122,7 +122,7 @@ def compare(
     """
     starts = _starts(first_text, second_text, counting) if in_order else (0, 0)
     sides = [
-        _Side(text, start, counting)
+        _MarkedText(text, start, counting)
         for text, start in zip((first_text, second_text), starts, strict=True)
     ]
     if not in_order:
@@ -149,7 +149,7 @@ def excerpt(text: str) -> list[Span]:
     ]
 
 
-class _Side:
+class _MarkedText:
     """The words of a text from a place on, and which of those that count are marked.
 
     Attributes
@@ -324,7 +324,7 @@ def _form(word: str, counting: Counting) -> str:
     return word
 
 
-def _mark_without_order(sides: Sequence[_Side]) -> None:
+def _mark_without_order(sides: Sequence[_MarkedText]) -> None:
     """Mark the words that the other text has nowhere."""
     forms = [set(side.forms) for side in sides]
     for side, other_forms in zip(sides, reversed(forms), strict=True):
@@ -333,7 +333,7 @@ def _mark_without_order(sides: Sequence[_Side]) -> None:
                 side.mark(place, place + 1)
 
 
-def _mark_moved(sides: Sequence[_Side], size: int) -> None:
+def _mark_moved(sides: Sequence[_MarkedText], size: int) -> None:
     """Mark what only one text has here, if the other has it elsewhere.
 
     A passage has at least `size` of the words that count, or of these and what is between them.
@@ -346,7 +346,7 @@ def _mark_moved(sides: Sequence[_Side], size: int) -> None:
                 side.kinds[start : start + size] = ["moved"] * size
 
 
-def _grams(side: _Side, size: int) -> Iterator[tuple[int, tuple[str, ...]]]:
+def _grams(side: _MarkedText, size: int) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Yield runs of words that only one text has, and their start."""
     for start in range(len(side.forms) - size + 1):
         if side.forms[start].strip() and all(
