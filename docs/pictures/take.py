@@ -29,7 +29,7 @@ WIDTH = 1200
 SHOWN = {
     "difference": ("training-data", "report.html", [(".example", 0)]),
     "training-data": ("training-data", "report.html", [(None, 800)]),
-    "customers": ("customers", "links.html", [(None, 720), ("Scores and the threshold", 420)]),
+    "customers": ("customers", "links.html", [(None, 800), ("Scores and the threshold", 420)]),
     "search": ("search", "pairs.html", [(None, 800)]),
     "genomes": ("genomes", "genomes.html", [(None, 560), ("The groups", 540)]),
     "images": ("images", "gallery.html", [(None, 940)]),
