@@ -375,9 +375,10 @@ def _preference(hashes: ImageHashes, rows: Int64Array, keep: ImageKeep) -> Int64
     if keep == "first":
         return int64_range(len(rows))
     pixels = hashes.width[rows] * hashes.height[rows]
-    keys = [-hashes.nbytes[rows], -pixels]  # the last one first
+    is_grey = np.zeros(len(rows), np.bool_)
     if hashes.in_colour is not None:
-        keys.insert(1, ~hashes.in_colour[rows])
+        is_grey = ~hashes.in_colour[rows]
+    keys = (-hashes.nbytes[rows], is_grey, -pixels)  # the last one first
     return np.lexsort(keys).astype(np.int64)
 
 

@@ -113,11 +113,11 @@ class ComparedForm(NamedTuple):
 
     def differences(self, first: str, second: str) -> Differences:
         """Return the spans of two texts."""
-        texts = [first, second]
         if self.normalize != "none":
-            normal = normalized(Texts(texts), self.normalize)
-            texts = [normal[place].decode() for place in (0, 1)]
-        return compare(*texts, self.counting, self.in_order)
+            normal = normalized(Texts([first, second]), self.normalize)
+            first = normal[0].decode()
+            second = normal[1].decode()
+        return compare(first, second, self.counting, self.in_order)
 
 
 AS_THEY_ARE = ComparedForm()
