@@ -26,6 +26,9 @@ SIDE = 1 << 11
 AT_ONCE = 1 << 14
 MOST_COMPARED = 1 << 13
 
+# About the most equal keys that are written out at a time: in a crowd, all rows share all keys.
+MOST_EQUAL = 1 << 20
+
 # Most keys are ruled out by their highest bits.
 FILTER_BITS = 20
 SHIFT = np.uint64(64 - FILTER_BITS)
@@ -149,24 +152,38 @@ def _met(
         keys = many_keys[part].ravel()
         # Take is fast with int64 only.
         possible = np.flatnonzero(key_filter.take((keys >> SHIFT).view(np.int64)))
-        place, number = _equal(ordered, keys[possible])
-        few_places = order[place]
-        many_places = possible[number]
-        same_band = few_places % bands == many_places % bands
-        few_numbers = few_places[same_band] // bands
-        many_numbers = many_places[same_band] // bands
-        pairs = np.sort(few_numbers * len(many_rows) + many_numbers)
-        # np.unique would import numpy.ma, which takes 9 ms.
-        pairs = pairs[np.diff(pairs, prepend=-1) > 0]
+        first = np.searchsorted(ordered, keys[possible])
+        counts = np.searchsorted(ordered, keys[possible], side="right") - first
+        pairs_of_pieces = [np.empty(0, np.int64)]
+        for piece in _pieces_of_rows(possible // bands, counts):
+            place, number = _equal(first[piece], counts[piece])
+            few_places = order[place]
+            many_places = possible[piece][number]
+            same_band = few_places % bands == many_places % bands
+            few_numbers = few_places[same_band] // bands
+            many_numbers = many_places[same_band] // bands
+            pairs = np.sort(few_numbers * len(many_rows) + many_numbers)
+            # np.unique would import numpy.ma, which takes 9 ms.
+            pairs_of_pieces.append(pairs[np.diff(pairs, prepend=-1) > 0])
+        pairs = np.sort(np.concatenate(pairs_of_pieces))
         few_places, many_places = np.divmod(pairs, max(1, len(many_rows)))
         different = sides.few[few_places] != many_rows[many_places]
         yield sides.few[few_places][different], many_rows[many_places][different]
 
 
-def _equal(ordered: UInt64Array, keys: UInt64Array) -> tuple[Int64Array, Int64Array]:
-    """Return the places in `ordered`, which ascends, and in `keys` of all pairs of equal keys."""
-    first = np.searchsorted(ordered, keys)
-    counts = np.searchsorted(ordered, keys, side="right") - first
-    number = np.repeat(int64_range(len(keys)), counts)
+def _pieces_of_rows(rows: Int64Array, counts: Int64Array) -> Iterator[slice]:
+    """Yield the places of the keys of whole rows, with about MOST_EQUAL equal keys each."""
+    row_starts = np.flatnonzero(np.diff(rows, prepend=-1))
+    numbers = (np.cumsum(counts, dtype=np.int64) - counts)[row_starts] // MOST_EQUAL
+    starts = row_starts[np.diff(numbers, prepend=-1) > 0].tolist()
+    yield from map(slice, starts, [*starts[1:], len(rows)])
+
+
+def _equal(first: Int64Array, counts: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Return the places among sorted keys, and the numbers of the keys that equal those there.
+
+    A key equals `counts` sorted keys, from `first` on.
+    """
+    number = np.repeat(int64_range(len(first)), counts)
     shifts = first - (np.cumsum(counts, dtype=np.int64) - counts)
     return shifts[number] + int64_range(len(number)), number

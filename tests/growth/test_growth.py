@@ -1,0 +1,58 @@
+"""The work of each case grows like its rows; `python -m tests.growth` shows more sizes, and times."""
+
+import pytest
+
+from tests.growth.cases import Case, case
+from tests.growth.counting import counted
+from tests.growth.growing import counts_of, excesses
+from tests.growth.table import CASES
+
+DOUBLINGS = 4
+ROWS = [
+    pytest.param(name, marks=pytest.mark.weekly if case.is_weekly else pytest.mark.slow)
+    for name, case in CASES.items()
+]
+
+
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.filterwarnings("ignore")
+def test_work_grows_like_the_rows(name):
+    counts = counts_of(CASES[name], DOUBLINGS)
+    assert excesses(CASES[name], counts) == []
+
+
+def test_calls_that_grow_like_the_square_are_noticed():
+    def squares(n):
+        return lambda: [abs(second) for _ in range(n) for second in range(n)] and None
+
+    (line,) = excesses(
+        Case("", squares, 20), counts_of(Case("", squares, 20), DOUBLINGS)
+    )
+    assert line.startswith("calls grows from ")
+
+
+def test_memory_and_bytes_of_kernels_are_counted():
+    from lshfast.join import find_copies
+    from lshfast.tokens import TokenSets
+
+    sets = TokenSets.from_sets([range(1000)] * 100)
+    counts = counted(lambda: find_copies(sets) is None and {})
+    assert counts["kernel bytes"] >= sets.tokens.nbytes
+    assert counts["peak bytes"] > 0
+
+
+def test_work_is_measured_by_what_it_reports():
+    """Pairs that a result has are no excess; candidates of a documented limit are not judged."""
+    fast = {"compared": 100, "output": 100}, {"compared": 1600, "output": 1600}
+    assert excesses(Case("", None, 10), fast) == []
+    slow = {"compared": 100}, {"compared": 1600}
+    assert excesses(Case("", None, 10), slow) == ["compared grows from 100 to 1,600"]
+    assert excesses(Case("", None, 10, "page", ("compared",)), slow) == []
+
+
+def test_cases_have_different_names():
+    with pytest.raises(ValueError, match="two cases are named equal_texts"):
+
+        @case("dedup", 1)
+        def equal_texts(n):
+            """Have the name of another case."""
