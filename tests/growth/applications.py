@@ -39,7 +39,7 @@ def names_that_differ_in_a_number(n):
     return dedup({"name": [f"bob smith {row}" for row in range(n)], "city": ["x"] * n})
 
 
-@case("records dedup", 300, is_weekly=True)
+@case("records dedup", 200, is_weekly=True)
 def titles_with_frequent_words(n):
     chance = random.Random(1)
     titles = []
@@ -77,7 +77,7 @@ def windows_of_a_sorted_name(n):
     return dedup({"name": names}, rules=["sort:name:window=20"])
 
 
-@case("records dedup", 300, is_weekly=True)
+@case("records dedup", 200, is_weekly=True)
 def nearest_of_frequent_words(n):
     chance = random.Random(1)
     titles = [
