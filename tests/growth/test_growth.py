@@ -1,7 +1,9 @@
 """The work of each case grows like its rows; `python -m tests.growth` shows more sizes, and times."""
 
+import numpy as np
 import pytest
 
+from lshfast.web.urls import joined_tokens
 from tests.growth.cases import Case, case
 from tests.growth.counting import counted
 from tests.growth.growing import counts_of, excesses
@@ -32,12 +34,9 @@ def test_calls_that_grow_like_the_square_are_noticed():
 
 
 def test_memory_and_bytes_of_kernels_are_counted():
-    from lshfast.join import find_copies
-    from lshfast.tokens import TokenSets
-
-    sets = TokenSets.from_sets([range(1000)] * 100)
-    counts = counted(lambda: find_copies(sets) is None and {})
-    assert counts["kernel bytes"] >= sets.tokens.nbytes
+    numbers = np.arange(10_000, dtype=np.uint64)
+    counts = counted(lambda: joined_tokens(numbers, numbers, 0, 1) is None)
+    assert counts["kernel bytes"] >= 2 * numbers.nbytes  # given and returned
     assert counts["peak bytes"] > 0
 
 
