@@ -24,8 +24,8 @@ from lshfast.records.values.strings import (
     number_in,
 )
 
-# What follows begins with another digit, so a value of zeros and a letter is read once, not once for
-# each zero.
+# What follows begins with another digit, so a value of zeros and a letter is read once, not once
+# for each zero.
 _ZEROS = re.compile(r"^0+(?=(?:[1-9][0-9]*|0)$)", re.MULTILINE)
 Reader: TypeAlias = Callable[[list[str]], list[str]]
 
