@@ -207,7 +207,7 @@ def test_the_command_and_its_page(tmp_path):
     assert form("NFD", "ch\u00ednh") not in shown
     said = run("explain", f"{path}:1", path, "--removed", removed).stdout
     assert "Ti\u1ebfng-]" not in said
-    assert "{+ ngay+}" in said  # the last word alone
+    assert "{+ngay+}" in said  # the last word alone
 
 
 @pytest.mark.parametrize("unit", ["word", "char"])
