@@ -1,12 +1,9 @@
 """Worst inputs of the indexes: equal entries, clusters, few cells, and changes one by one."""
 
-import random
-
 import numpy as np
 
 import lshfast
 from lshfast.datasketch import MinHash, MinHashLSH
-from lshfast.exact import PrefixIndex
 from tests.growth.cases import case
 
 
@@ -145,36 +142,6 @@ def codes_one_by_one(n):
 def index_of_equal_fingerprints(n):
     rows = np.full((n, 32), 0x5555, np.uint64)
     return filled_and_queried(lshfast.TanimotoIndex(2048), rows, rows[:20], k=10)
-
-
-@case("PrefixIndex", 60)
-def sets_of_few_tokens_one_by_one(n):
-    chance = random.Random(1)
-    sets = [{chance.randrange(50) for _ in range(12)} for _ in range(n)]
-
-    def work():
-        index = PrefixIndex(threshold=0.5, seed=1)
-        output = 0
-        for row, tokens in enumerate(sets):
-            index.insert([row], [tokens])
-            output += len(index.query([tokens])[0])
-        return {"output": output}
-
-    return work
-
-
-@case("LSHIndex keys", 300)
-def long_keys_with_one_beginning(n):
-
-    keys = [f"{'k' * 200}{row}" for row in range(n)]
-    index = lshfast.LSHIndex(0.8, 128)
-    rows = signatures(n)
-
-    def work():
-        index.insert(keys, rows)
-        index.contains(keys)
-
-    return work
 
 
 @case("hamming_pairs", 50)

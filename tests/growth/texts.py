@@ -207,12 +207,6 @@ def vectors_below_the_threshold(n):
     return dedup(points(n, 0.3, 128), kind="vector", threshold=0.95)
 
 
-@case("dedup --as vector --max-candidates", 200)
-def vectors_below_the_threshold_with_a_limit(n):
-    rows = points(n, 0.3, 128)
-    return dedup(rows, kind="vector", threshold=0.95, max_candidates=256)
-
-
 @case("dedup --as code", 500)
 def equal_codes(n):
     return dedup(np.zeros((n, 4), np.uint64), kind="code", radius=5)
