@@ -127,6 +127,9 @@ STRIP_PIXELS = 1 << 18
 
 WIDE_MODES = ("I;16", "I;16B", "I;16L", "I;16N", "I", "F")
 GREY_MODES = ("1", "L", "LA", "La", *WIDE_MODES)
+RGB_MODES = ("P", "PA", "RGB", "RGBA")
+# The greatest difference of two channels of a grey pixel, of 255: that of WebP, by rounding, is 1.
+MOST_GREY = 2
 
 _large = threading.Lock()
 
@@ -145,7 +148,7 @@ class Decoded:
     nbytes : int
         Size of the file.
     in_colour : bool
-        Whether the file stores colours, be they all grey.
+        Whether the image has colours. A JPEG that stores colours has, be they all grey.
     blocks : (int, int)
         Pixels in the file, across and down, of which a pixel of `image` is the average.
     reversed : (bool, bool)
@@ -324,6 +327,8 @@ def _decode(
         if stored:
             image = _opaque(image, colour)
         image, blocks = _reduced(image)
+        if image.mode in RGB_MODES:
+            in_colour = _has_colour(image)
         image = _flat(image, colour)
     blocks = scale * blocks[0], scale * blocks[1]
     if turn is None:
@@ -335,6 +340,14 @@ def _decode(
     return Decoded(
         image, width, height, stream.nbytes, in_colour, blocks, REVERSED[turn]
     )
+
+
+def _has_colour(image: Any) -> bool:
+    """Return whether the channels of an image differ; formats without grey keep three like ones."""
+    difference = optional("PIL.ImageChops", "images").difference
+    red, green, blue = image.convert("RGB").split()
+    most = max(difference(green, channel).getextrema()[1] for channel in (red, blue))
+    return bool(most > MOST_GREY)
 
 
 def _check_size(width: int, height: int, max_pixels: int) -> None:

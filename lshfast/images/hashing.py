@@ -104,7 +104,8 @@ class ImageHashes:
     rejected : list of BadImage
         Files that were skipped.
     in_colour : ndarray of bool, shape (n,), or None
-        Whether the file stores colours; None if it is not known.
+        Whether the image has colours, as a JPEG that stores them, be they all grey; None if it is
+        not known.
 
     See Also
     --------

@@ -49,7 +49,13 @@ def texts(path: Path) -> None:
     corpora.make(
         path,
         [
-            {"id": f"t{i}", "text": row, "source": f"s{i % 3}", "hour": i % 24}
+            {
+                "id": f"t{i}",
+                "text": row,
+                "source": f"s{i % 3}",
+                "site": f"s{i % 3}",
+                "hour": i % 24,
+            }
             for i, row in enumerate(rows)
         ],
     )
