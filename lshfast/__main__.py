@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import gc
 import os
@@ -164,16 +165,20 @@ def _stop_again(unraisable: Any) -> None:
 
 
 def _repeat(number: int) -> None:
-    """Send a signal to the main thread in a moment."""
-    import threading
+    """Send a signal to the main thread in a moment.
+
+    Nothing is imported here, where the import system may be at work, and may hold its locks.
+    """
+    main_thread = _thread.get_ident()
 
     def send() -> None:
+        time.sleep(REPEAT_AFTER)
         if os.name == "posix":  # also ends what the main thread waits for
-            signal.pthread_kill(threading.main_thread().ident or 0, number)
+            signal.pthread_kill(main_thread, number)
         else:
             signal.raise_signal(number)
 
-    threading.Timer(REPEAT_AFTER, send).start()
+    _thread.start_new_thread(send, ())
 
 
 if __name__ == "__main__":

@@ -130,6 +130,7 @@ GREY_MODES = ("1", "L", "LA", "La", *WIDE_MODES)
 RGB_MODES = ("P", "PA", "RGB", "RGBA")
 # The greatest difference of two channels of a grey pixel, of 255: that of WebP, by rounding, is 1.
 MOST_GREY = 2
+SAMPLE_SIDE = 128  # of the pixels that are asked for colours
 
 _large = threading.Lock()
 
@@ -148,7 +149,8 @@ class Decoded:
     nbytes : int
         Size of the file.
     in_colour : bool
-        Whether the image has colours. A JPEG that stores colours has, be they all grey.
+        Whether the image has colours, by 128 x 128 of its pixels. A JPEG that stores colours has,
+        be they all grey.
     blocks : (int, int)
         Pixels in the file, across and down, of which a pixel of `image` is the average.
     reversed : (bool, bool)
@@ -324,11 +326,11 @@ def _decode(
             width, height = image.size
         turn = UPRIGHT.get(_orientation(image))
         scale = round(width / image.width)  # of a JPEG: 1, 2, 4 or 8
+        if image.mode in RGB_MODES and not is_jpeg:
+            in_colour = _has_colour(image)
         if stored:
             image = _opaque(image, colour)
         image, blocks = _reduced(image)
-        if image.mode in RGB_MODES:
-            in_colour = _has_colour(image)
         image = _flat(image, colour)
     blocks = scale * blocks[0], scale * blocks[1]
     if turn is None:
@@ -345,7 +347,8 @@ def _decode(
 def _has_colour(image: Any) -> bool:
     """Return whether the channels of an image differ; formats without grey keep three like ones."""
     difference = optional("PIL.ImageChops", "images").difference
-    red, green, blue = image.convert("RGB").split()
+    sample = image.resize((SAMPLE_SIDE, SAMPLE_SIDE), 0)  # the nearest pixels
+    red, green, blue = sample.convert("RGB").split()
     most = max(difference(green, channel).getextrema()[1] for channel in (red, blue))
     return bool(most > MOST_GREY)
 

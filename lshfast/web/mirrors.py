@@ -299,11 +299,11 @@ def find_mirrors(
 
     Candidates are hosts with similar sets of positional bigrams of their paths (see
     `path_bigrams`), found by banded MinHash signatures; where no path of a host has words, its
-    paths count instead. A candidate is a mirror if the Jaccard
-    similarity of the sets of paths of both hosts is at least `threshold`; with `contents`, of the
-    sets of pairs of a path and its content. This is computed exactly. Of similar hosts, the one
-    with the most paths is kept, and among these the one that occurs first. Each removed host is
-    itself similar to the host kept in its place.
+    paths count instead. A candidate is a mirror if the Jaccard similarity of the sets of paths of
+    both hosts is at least `threshold`; with `contents`, of the sets of pairs of a path and its
+    content. This is computed exactly. Of similar hosts, the one with the most paths is kept, and
+    among these the one that occurs first. Each removed host is itself similar to the host kept in
+    its place.
 
     With ``measure="containment"``, a host that has a part of the paths of a larger host is a mirror
     of it, and with `most`, hosts are close but no copies. In both cases all hosts are compared, by

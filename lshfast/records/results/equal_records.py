@@ -4,6 +4,9 @@ Members of a household have one surname, street and telephone. If a table has no
 records do not show whether two equal ones are one person or two. Equal records within each of two
 tables are different members, so they show how many equal records of both tables are different
 members, too. In one table nothing shows it, and all of its equal records may be members.
+
+A table with copies of some records looks otherwise: fewer records have equal ones, and nearly all
+of these have one.
 """
 
 from __future__ import annotations
@@ -29,6 +32,10 @@ MORE_LINKED = 2.0
 # Of the links of one table: at most .45 where records are entered twice by hand, at least .57 of
 # households with half of the people twice.
 MANY_EQUAL = 0.5
+# Of tables of households: at least .7 of the records have equal ones, and at least .2 of the groups
+# have more than two. Of tables of which each fifth record is copied at random: .3 and .1.
+MANY_IN_GROUPS = 0.4
+MANY_OF_SEVERAL = 0.125
 MOST_MEMBERS = (
     5.0  # other members of the group of a record, on average: more are a street
 )
@@ -74,15 +81,16 @@ class EqualLinks:
             first, second = field.codes_of(i, j)
             equal &= first == second
         number = int(equal.sum())
-        if number < FEWEST_EQUAL:
+        if number < FEWEST_EQUAL or any(map(tells_persons, fields)):
+            return cls(number)
+        sides = range(len(fields[0].table_codes))
+        if not all(has_groups(fields, side) for side in sides):
             return cls(number)
         others = int(unmarked.sum())
-        if len(fields[0].table_codes) > 1:
+        if len(sides) > 1:
             part = min(1.0, MORE_LINKED * part_of_members(fields, i[equal]))
             return cls(number, part * others / len(i))
-        if number < MANY_EQUAL * others or any(map(tells_persons, fields)):
-            return cls(number)
-        if tell_members(fields, number):
+        if number < MANY_EQUAL * others or tell_members(fields, number):
             return cls(number)
         return cls(number, others / len(i))
 
@@ -91,6 +99,18 @@ def tells_persons(field: CodedField) -> bool:
     """Return whether members of a group differ in a field: a full name or a date of birth."""
     is_full_name = field.kind == "name" and have_several_words(field.values)
     return is_full_name or are_births(field)
+
+
+def has_groups(fields: Sequence[CodedField], side: int) -> bool:
+    """Return whether most records of a table are in groups of equal ones, and many groups are not
+    just two records.
+    """
+    sizes = sizes_of_groups(np.sum(hashed_columns(fields, side), axis=0))
+    several = sizes[sizes > 1]
+    return bool(
+        several.sum() >= MANY_IN_GROUPS * sizes.sum()
+        and np.count_nonzero(several > 2) >= MANY_OF_SEVERAL * len(several)
+    )
 
 
 def tell_members(fields: Sequence[CodedField], number: int) -> bool:
@@ -133,10 +153,15 @@ def hashed_columns(
 
 def equal_pairs(numbers: npt.NDArray[np.uint64]) -> float:
     """Return how many pairs of numbers are equal."""
+    sizes = sizes_of_groups(numbers).astype(np.float64)
+    return float((sizes * (sizes - 1)).sum()) / 2
+
+
+def sizes_of_groups(numbers: npt.NDArray[np.uint64]) -> Int64Array:
+    """Return how often each number occurs."""
     ordered = kernels.sorted_numbers(numbers.copy())  # sorted in place
     starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-    counts = np.diff(np.append(starts, len(ordered))).astype(np.float64)
-    return float((counts * (counts - 1)).sum()) / 2
+    return np.diff(np.append(starts, len(ordered)))
 
 
 def part_of_members(fields: Sequence[CodedField], linked: Int64Array) -> float:

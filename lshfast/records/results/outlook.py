@@ -33,7 +33,7 @@ MANY_CUT = 0.2
 LEAST_REACH = 0.9  # of the seeds, that blocking rules should bring
 MOSTLY_MISSING = 0.05  # of the rows have a value
 SHOWN_NAMES = 3
-MANY_IN_DOUBT = 0.2  # of the links, since their records are equal in all fields
+MANY_IN_DOUBT = 0.2  # of the links, as those between equal records show
 # Matches of a fit, as times the records of the smaller table; 1.0x where all records match.
 MOST_OF_RECORDS = 1.1
 DEVIATIONS = 2.0  # standard errors of an interval
@@ -242,8 +242,8 @@ def equal_links_text(equal: EqualLinks, links: int, names: Sequence[str]) -> str
     return (
         f"{equal.number:,} of {counted(links, 'link')} are between records that are equal in all "
         f"fields compared ({fields}); different members of a group, such as a household, may be "
-        f"equal in these, so up to {most:,} links may be wrong: add a field that tells members "
-        "apart, such as a date of birth"
+        f"equal in these, or differ by an error only, so up to {most:,} links may be wrong: add a "
+        "field that tells members apart, such as a date of birth"
     )
 
 
@@ -252,8 +252,9 @@ def bound_warnings(weights: LinkWeights, names: Sequence[str]) -> Iterator[str]:
     if weights.of_most > MOST_OF_RECORDS:
         yield (
             f"{weights.of_most:.1f} times as many pairs look like matches as the smaller table has "
-            f"records, so the fields ({_listed(names)}) hardly tell matches from others: check "
-            "some links, or allow several for a record (--assign many-to-many)"
+            "records: records of the larger one stand in it several times (allow several links, "
+            "--assign many-to-many, or remove copies first), or the fields "
+            f"({_listed(names)}) hardly tell matches from others; check some links"
         )
 
 

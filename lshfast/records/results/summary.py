@@ -62,9 +62,9 @@ class LinkSummary(Shown):
         has the true part in it with a probability of about 0.95: a tuple (expected, low, high).
         None for points, and without links.
     in_doubt : float
-        The part of the links that may join different members of a group, such as a household, since
-        their records are equal in all fields; 0 without a reason to doubt it. The interval of
-        `precision` reaches down to the other links.
+        The part of the links that may join different members of a group, such as a household, as
+        links between records that are equal in all fields show; 0 without a reason to doubt it. The
+        interval of `precision` reaches down to the other links.
 
     See Also
     --------
