@@ -151,6 +151,21 @@ def test_an_image_in_colour_is_kept_before_a_grey_one_of_its_size(tmp_path):
     assert "of one size, a file in colour before a grey one" in page
 
 
+@pytest.mark.parametrize("kind", ["pdq", "dhash"])
+@pytest.mark.parametrize("side", [200, 400])
+@pytest.mark.parametrize("mode", ["P", "RGB", "RGBA"])
+def test_a_grey_picture_is_grey_in_each_mode(tmp_path, mode, side, kind):
+    colour = picture(1, (side, side))
+    grey = colour.convert("L")
+    paths = [
+        save(tmp_path, f"{number}.{suffix}", image.convert(mode))
+        for number, image in enumerate([grey, colour])
+        for suffix in ("png", "webp")
+    ]
+    in_colour = hash_files(paths, hash=kind).in_colour
+    assert in_colour.tolist() == [False, False, True, True]
+
+
 @pytest.mark.one_case
 @pytest.mark.parametrize("kind", ["pdq", "phash", "dhash"])
 def test_turned_copies_are_found_with_their_orientation(tmp_path, kind):
