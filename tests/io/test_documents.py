@@ -2,6 +2,7 @@
 
 import io
 import json
+import tracemalloc
 import zipfile
 
 import pytest
@@ -14,6 +15,7 @@ from tests.cli.commands import run
 
 docx = pytest.importorskip("docx")
 pypdf = pytest.importorskip("pypdf")
+RELATIONSHIP_TYPE = pytest.importorskip("docx.opc.constants").RELATIONSHIP_TYPE
 
 TEXT = "the quick brown fox jumps over the lazy dog near the river bank " + " ".join(
     f"and then word {number}" for number in range(30)
@@ -231,17 +233,130 @@ def with_part(path, name, content):
         ),
         (
             WORD_XML.format(f'<w:body w:a="{"x" * 5000}"/>'),
-            "more than 2,000 bytes in a tag",
+            "more than 2,000 bytes in a tag or comment",
         ),
+        (
+            WORD_XML.format(f"<!--{'x' * 5000}--><w:body/>"),
+            "more than 2,000 bytes in a tag or comment",
+        ),
+        (
+            WORD_XML.format("".join(f"<w:a{n}/>" for n in range(20))),
+            "more than 20 names of elements and attributes",
+        ),
+        (
+            WORD_XML.format("<w:p " + " ".join(f'a{n}=""' for n in range(20)) + "/>"),
+            "more than 20 names of elements and attributes",
+        ),
+        (WORD_XML.format("<w:p><v:b xmlns:v='a'/><v:b/></w:p>"), "a prefix of no namespace"),
         ('<!DOCTYPE a [<!ENTITY b "c">]>' + WORD_XML.format("<w:body/>"), "declares entities"),
         ("<a>", "cannot be read as a .docx document: no element found"),
     ],
 )  # fmt: skip
 def test_the_xml_of_a_word_document_is_limited(tmp_path, monkeypatch, xml, what):
-    for name, most in {"ELEMENTS": 99, "DEPTH": 9, "TAG": 2000}.items():
+    for name, most in {"ELEMENTS": 99, "DEPTH": 9, "TAG": 2000, "NAMES": 20}.items():
         monkeypatch.setattr(documents, f"MOST_{name}", most)
     monkeypatch.setattr(documents, "PIECE_BYTES", 500)
     assert what in reason(with_part(tmp_path / "a.docx", "word/document.xml", xml))
+
+
+def peak_bytes(function, *arguments):
+    tracemalloc.start()
+    try:
+        function(*arguments)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "".join(f"<v:b{n}/>" for n in range(200)),
+        "<b " + " ".join(f'v:b{n}=""' for n in range(200)) + "/>",
+    ],
+    ids=["elements", "attributes"],
+)
+def test_a_long_namespace_is_not_copied_into_names(tmp_path, inner):
+    xml = WORD_XML.format(f'<a xmlns:v="{"A" * 900_000}">{inner}</a><w:body/>')
+    data = with_part(tmp_path / "a.docx", "word/document.xml", xml).read_bytes()
+    assert peak_bytes(text_of_document, data, ".docx") < 20 << 20
+
+
+def test_prefixes_of_a_word_document(tmp_path):
+    name = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    xml = (
+        f'<document xmlns="{name}" xmlns:b="{name}"><b:body><p><r><t>a</t>'
+        f'<w:t xmlns:w="{name}">b<b:t xmlns:b="c">-</b:t></w:t><b:t>c</b:t>'
+        '<t xmlns="c">-</t><tab xmlnsb="-"/><t xml:space="preserve">d</t></r></p></b:body></document>'
+    )
+    path = with_part(tmp_path / "a.docx", "word/document.xml", xml)
+    assert text_of_document(path.read_bytes(), ".docx") == "abc\td"
+
+
+@pytest.mark.parametrize("encoding", ["gb18030", "shift_jis", "nonsense"])
+def test_an_unknown_encoding_is_named(tmp_path, encoding):
+    xml = f'<?xml version="1.0" encoding="{encoding}"?>' + WORD_XML.format("<w:body/>")
+    found = reason(with_part(tmp_path / "a.docx", "word/document.xml", xml))
+    assert found.endswith(f"its XML is in the encoding '{encoding}', which is not read")
+
+
+RELATIONS_XML = """<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">{}</Relationships>"""
+RELATION_XML = (
+    f'<Relationship Id="a" Type="{RELATIONSHIP_TYPE.OFFICE_DOCUMENT}" Target="{{}}"/>'
+)
+
+
+def test_only_the_part_with_the_text_is_read(tmp_path, monkeypatch):
+    path = word_file(tmp_path / "a.docx", TEXT)
+    read, open_part = [], zipfile.ZipFile.open
+
+    def record(archive, part, *arguments, **options):
+        read.append(getattr(part, "filename", part))
+        return open_part(archive, part, *arguments, **options)
+
+    monkeypatch.setattr(zipfile.ZipFile, "open", record)
+    assert text_of_document(path.read_bytes(), ".docx") == TEXT
+    assert read == ["[Content_Types].xml", "_rels/.rels", "word/document.xml"]
+
+
+@pytest.mark.parametrize(
+    "target", ["/word/document.xml", "./word/document.xml", "../word/a/../document.xml"]
+)
+def test_targets_of_a_word_document(tmp_path, target):
+    relations = RELATION_XML.format("docProps/core.xml") + RELATION_XML.format(target)
+    xml = RELATIONS_XML.format(relations)
+    path = with_part(tmp_path / "a.docx", "_rels/.rels", xml)
+    assert text_of_document(path.read_bytes(), ".docx") == TEXT
+
+
+@pytest.mark.parametrize(
+    ("relations", "what"),
+    [
+        (RELATION_XML.format("docProps/core.xml"), "it has no text of a Word document"),
+        (
+            RELATION_XML.format('word/document.xml" TargetMode="External'),
+            "it has no text of a Word document",
+        ),
+        ("", "it has no text of a Word document"),
+        ("<a", "cannot be read as a .docx document: not well-formed"),
+    ],
+)
+def test_a_word_document_without_a_main_part(tmp_path, relations, what):
+    xml = RELATIONS_XML.format(relations)
+    assert what in reason(with_part(tmp_path / "a.docx", "_rels/.rels", xml))
+
+
+def test_a_main_part_is_limited_whatever_its_name(tmp_path):
+    xml = RELATIONS_XML.format(RELATION_XML.format("text.bin"))
+    with zipfile.ZipFile(with_part(tmp_path / "a.docx", "_rels/.rels", xml)) as archive:
+        types = archive.read("[Content_Types].xml").decode()
+    with zipfile.ZipFile(tmp_path / "b.docx", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("_rels/.rels", xml)
+        archive.writestr(
+            "[Content_Types].xml", types.replace("/word/document.xml", "/text.bin")
+        )
+        archive.writestr("text.bin", bytes(documents.MOST_XML + 1))
+    assert "more than 50,331,648 bytes of XML unpacked" in reason(tmp_path / "b.docx")
 
 
 def test_the_relations_of_a_word_document_are_limited(tmp_path):
@@ -275,6 +390,24 @@ def test_a_part_that_is_longer_than_it_says_is_cut_off(tmp_path):
     data[place + 24 : place + 28] = (10).to_bytes(4, "little")
     (tmp_path / "a.docx").write_bytes(data)
     assert reason(tmp_path / "a.docx").startswith("cannot be read as a .docx document")
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
+def test_no_more_is_unpacked_than_a_part_says(tmp_path, method):
+    out = io.BytesIO()
+    with (
+        zipfile.ZipFile(word_file(tmp_path / "a.docx", TEXT)) as archive,
+        zipfile.ZipFile(out, "w", method) as changed,
+    ):
+        for part in archive.infolist():
+            is_main = part.filename == "word/document.xml"
+            content = bytes(40 << 20) if is_main else archive.read(part)
+            changed.writestr(part.filename, content)
+    data = bytearray(out.getvalue())
+    place = data.index(b"word/document.xml", data.index(b"PK\1\2")) - 46
+    data[place + 24 : place + 28] = (10).to_bytes(4, "little")
+    (tmp_path / "a.docx").write_bytes(data)
+    assert peak_bytes(reason, tmp_path / "a.docx") < 20 << 20
 
 
 def test_pages_contents_and_operations_of_a_pdf_are_limited(tmp_path, monkeypatch):
