@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from lshfast import (
+    FormatError,
     HammingIndex,
     LSHEnsemble,
     LSHForest,
@@ -150,6 +151,12 @@ def test_what_a_store_does(make, tmp_path, opened):
         assert float(key) not in index or int(float(key)) in KEYS
         for column in ([key], np.array([key], np.uint64), [key, "text"]):
             assert index.contains(column)[0]
+    # Floats of numpy are compared with limits that are rounded to their dtype.
+    too_large = [np.float64(2.0**64), np.float32(2.0**64), np.float32(-(2.0**70))]
+    assert index.contains([*too_large, np.float32(2.0**63)]).tolist() == [
+        *[False] * 3,
+        True,
+    ]
     # Keys of which one has the 8 bytes of another are different keys.
     assert index.contains([-1, -(2**63), 2**64, "5", -5]).tolist() == [False] * 5
     assert index.contains([5.0, 2.0**63, np.uint64(2**63), True, -1.0]).tolist() == [
@@ -287,6 +294,73 @@ def test_shards_of_both_kinds(tmp_path, opened):
         assert set(shards) == present
         shards.save(tmp_path / "one")
     assert set(held(tmp_path / "one")) == present
+
+
+def key_of(store, number, keys):
+    """Return the first of some keys that is in a shard."""
+    return next(key for key in keys if store.shards_of([key])[0] == number)
+
+
+@pytest.mark.parametrize("other", [range(2**64 - 99, 2**64), [*map(str, range(99))]])
+def test_writers_of_different_shards(other, tmp_path, opened):
+    """They do not know of each other's keys: `verify` names what cannot be together."""
+    path = tmp_path / "index"
+    small().save(path, shards=4)
+    one, two = (opened(LSHIndex.open(path, "r+")) for _ in range(2))
+    negative = key_of(one.store, 0, range(-1, -99, -1))
+    other_key = key_of(one.store, 2, other)
+    one.insert([negative], shared(1))
+    two.insert([other_key], shared(1))
+    one.close()
+    two.close()
+    both = opened(LSHIndex.open(path, "r+"))
+    message = f"-00002[.]lsh: keys of this shard .* cannot be in one index: .*{RANGES}"
+    with pytest.raises(FormatError, match=message):
+        both.store.verify()
+    with pytest.raises(FormatError, match=message):
+        LSHIndex.open(path, verify=True)
+    with (
+        LSHIndex.on(RangeStore(f"file://{path}")) as remote,
+        pytest.raises(FormatError, match="cannot be in one index"),
+    ):
+        remote.store.verify()
+    with pytest.raises(TypeError, match=RANGES):
+        both.insert([-5], shared(1))
+    both.remove([negative, other_key])
+    both = opened(again(both, tmp_path))  # `verify` accepts it
+    assert len(both) == 0
+
+
+def test_a_removal_from_shards_of_two_writers_is_written(tmp_path, opened):
+    path = tmp_path / "index"
+    small().save(path, shards=4)
+    one, two = (opened(LSHIndex.open(path, "r+")) for _ in range(2))
+    negative = key_of(one.store, 0, range(-1, -99, -1))
+    large = key_of(one.store, 2, range(2**64 - 99, 2**64))
+    one.insert([negative], shared(1))
+    two.insert([large], shared(1))
+    one.close()
+    two.close()
+    both = opened(LSHIndex.open(path, "r+"))
+    both.remove(negative)
+    both = opened(again(both, tmp_path))
+    assert list(both) == [large]
+
+
+def test_shards_are_locked_before_keys_are_checked(tmp_path, opened):
+    """A batch that a newer state of its shards refuses is not inserted in part."""
+    path = tmp_path / "index"
+    small().save(path, shards=4)
+    one, two = (opened(LSHIndex.open(path, "r+")) for _ in range(2))
+    negative = key_of(one.store, 2, range(-1, -99, -1))
+    large = [key_of(one.store, number, range(2**64 - 99, 2**64)) for number in (0, 2)]
+    one.insert([negative], shared(1))
+    one.close()
+    with pytest.raises(TypeError, match=RANGES):
+        two.insert(large, shared(2))
+    assert list(two) == [negative]
+    two.insert([-7], shared(1))
+    assert set(opened(again(two, tmp_path))) == {negative, -7}
 
 
 @pytest.mark.parametrize("negative", [False, True])

@@ -25,9 +25,10 @@ from lshfast._common.container import Manifest
 from lshfast._common.errors import FormatError
 from lshfast._common.types import Int64Array
 from lshfast._common.visible import printable
-from lshfast.index.keys import Column, kind_of, listed, take
+from lshfast.index.keys import Column, kind_of, listed, refusal, take
 from lshfast.index.stores.base import Store
 from lshfast.index.stores.file_sections import HEADER
+from lshfast.index.stores.segment import Segment
 from lshfast.kernels.tables import BandTables
 
 RECORD_NAME = "shards.json"
@@ -210,6 +211,22 @@ def check_keys_of(store: Store, name: str, number: int, shards: int) -> None:
             raise FormatError(
                 f"{printable(name)}: key {key!r} belongs to another shard"
             )
+
+
+def check_kinds(segments: Iterable[Segment], name: str, kinds: set[str]) -> set[str]:
+    """Return those of the kinds that the keys of a shard fit too; FormatError if there is none.
+
+    Processes that insert keys in different shards at the same time do not know of each other.
+    """
+    for segment in segments:
+        if len(segment):
+            kinds = {kind for kind in kinds if segment.fits(kind)}
+    if not kinds:
+        raise FormatError(
+            f"{printable(name)}: keys of this shard and of those before it cannot be in one "
+            f"index: {refusal([], None)}"
+        )
+    return kinds
 
 
 def shards_of(keys: Column, shards: int) -> Int64Array:

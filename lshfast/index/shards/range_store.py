@@ -14,12 +14,13 @@ from lshfast._common.threads import ordered_map
 from lshfast._common.types import UInt64Array
 from lshfast._common.visible import printable
 from lshfast._io.sources import opened_url, remote_errors
-from lshfast.index.keys import Column
+from lshfast.index.keys import KIND_NAMES, Column
 from lshfast.index.shards.blocks import BLOCK_BYTES, BlockCache, RemoteBytes
 from lshfast.index.shards.folder import (
     RECORD_NAME,
     FolderRecord,
     check_keys_of,
+    check_kinds,
     undo_names,
     unpack_undo,
 )
@@ -249,6 +250,7 @@ class RangeStore(LockedStore):
     def verify(self) -> None:
         """Check all files as `FileStore.verify` does; each is copied to a temporary file."""
         self.segments  # noqa: B018 (ValueError after `close`)
+        kinds = {*KIND_NAMES}
         for number, file in enumerate(self._files):
             with tempfile.TemporaryDirectory() as folder, named_format(file.name):
                 path = os.path.join(folder, "shard")
@@ -261,6 +263,7 @@ class RangeStore(LockedStore):
                     store.verify()
                     if self._record is not None:
                         check_keys_of(store, "keys", number, self._record.shards)
+                        kinds = check_kinds(store.segments.all, "keys", kinds)
                 finally:
                     store.abandon()
 

@@ -21,6 +21,7 @@ from lshfast._common.types import Int64Array, UInt64Array
 from lshfast._common.visible import printable
 from lshfast.index.keys import (
     INTEGERS,
+    KIND_NAMES,
     Column,
     as_column,
     kind_of,
@@ -30,6 +31,7 @@ from lshfast.index.keys import (
 )
 from lshfast.index.shards.folder import (
     check_keys_of,
+    check_kinds,
     new_undo_name,
     places_by_shard,
     read_record,
@@ -125,19 +127,28 @@ class ShardSegments(Segments):
         if (where < 0).any():
             raise KeyError(listed(take(keys, np.flatnonzero(where < 0)[:1]))[0])
         stored_keys = listed(names_in(self.all, (where << 32) + rows))
-        distinct_keys = as_column(dict.fromkeys(stored_keys))
-        parts = deque(places_by_shard(distinct_keys, len(self.shards)))
+        shard_of_segment = [
+            number for number, shard in enumerate(self.shards) for _ in shard.all
+        ]
+        keys_of_shards: dict[int, dict[Any, None]] = {}
+        for segment, key in zip(where.tolist(), stored_keys, strict=True):
+            number = shard_of_segment[segment]
+            keys_of_shards.setdefault(number, {})[key] = None
+        # Those of one shard have one kind, those of several may not: see `check_kinds`.
+        parts = deque(
+            (number, as_column(shard_keys))
+            for number, shard_keys in keys_of_shards.items()
+        )
         try:
-            self._remove_parts(distinct_keys, parts)
+            self._remove_parts(parts)
         except KeyboardInterrupt:
-            self._remove_parts(distinct_keys, parts)
+            self._remove_parts(parts)
             raise
 
-    def _remove_parts(self, keys: Column, parts: deque[tuple[int, Int64Array]]) -> None:
+    def _remove_parts(self, parts: deque[tuple[int, Column]]) -> None:
         while parts:
-            number, places = parts[0]
+            number, shard_keys = parts[0]
             shard = self.shards[number]
-            shard_keys = take(keys, places)
             present_places = np.flatnonzero(shard.contains(shard_keys))
             shard.remove(take(shard_keys, present_places))
             parts.popleft()
@@ -217,7 +228,7 @@ class ShardStore(LockedStore):
             )
             self._gather_segments()
             if verify:
-                self._check_places()
+                self._check_shards()
         except BaseException:
             self._release_shards()
             raise
@@ -330,9 +341,11 @@ class ShardStore(LockedStore):
             check_keys(keys, self.segments)
 
     def _check_keys(self, keys: Column) -> None:
+        if kind_of(keys) in KIND_NAMES:  # others are refused, and have no shard
+            self._lock_shards_of([keys])
+        # The locked shards are in their newest states now.
         check_keys(keys, self.segments)
         self.segments.agree(keys)
-        self._lock_shards_of(keys)
 
     def remove(self, keys: Column) -> None:
         with self.gate.writing():
@@ -341,11 +354,18 @@ class ShardStore(LockedStore):
                 self._lock_shards_of(self._as_stored(keys))
             self.segments.remove(keys)
 
-    def _as_stored(self, keys: Column) -> Column:
-        """Return the keys that this index could have, such as 1 for 1.0; others have no shard."""
-        kind = self.segments.stored_kind or "int"
-        names, is_name = matched(keys, kind)
-        return take(names, np.flatnonzero(is_name))
+    def _as_stored(self, keys: Column) -> list[Column]:
+        """Return the keys of each kind that could be here, such as 1 for 1.0."""
+        kinds = {segment.kind for segment in self.segments.all}
+        if not kinds:
+            kinds = {*KIND_NAMES}
+        elif not kinds.isdisjoint(INTEGERS):
+            kinds.update(INTEGERS)
+        columns = list[Column]()
+        for kind in kinds:
+            names, is_name = matched(keys, kind)
+            columns.append(take(names, np.flatnonzero(is_name)))
+        return columns
 
     def shards_of(self, keys: Any) -> Int64Array:
         """Return the number of the shard of each of a batch of keys, int64 (n,).
@@ -355,10 +375,11 @@ class ShardStore(LockedStore):
         """
         return shards_of(as_column(keys), self.shards)
 
-    def _lock_shards_of(self, keys: Column) -> None:
+    def _lock_shards_of(self, columns: list[Column]) -> None:
         """Lock the shards of keys that are about to be inserted or removed."""
         if self.mode == "r+":
-            self._lock_shards(np.unique(shards_of(keys, self.shards)).tolist())
+            numbers = [shards_of(keys, self.shards) for keys in columns]
+            self._lock_shards(np.unique(np.concatenate(numbers)).tolist())
 
     def _lock_shards(self, numbers: list[int]) -> None:
         """Lock the files of shards, and open their newest states."""
@@ -463,21 +484,23 @@ class ShardStore(LockedStore):
     # ---- checks and figures ----
 
     def verify(self) -> None:
-        """Check all shards as `FileStore.verify` does, and that each has its keys only."""
+        """Check all shards as `FileStore.verify` does, and that their keys can be in one index."""
         with self.gate.reading():
             self.segments  # noqa: B018 (ValueError after `close`)
             for store in self._stores:
                 store.verify()
-            self._check_places()
+            self._check_shards()
 
     def check_stored_sums(self) -> None:
         for store in self._stores:
             store.check_stored_sums()
 
-    def _check_places(self) -> None:
-        """Raise FormatError if a shard has a key of another one."""
+    def _check_shards(self) -> None:
+        """Raise FormatError if a shard has a key of another one, or one that others refuse."""
+        kinds = {*KIND_NAMES}
         for number, store in enumerate(self._stores):
             check_keys_of(store, store.path, number, self.shards)
+            kinds = check_kinds(store.segments.all, store.path, kinds)
 
     def stats(self) -> dict[str, int]:
         with self.gate.reading():

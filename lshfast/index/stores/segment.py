@@ -71,6 +71,10 @@ class Segment:
         """Return whether all keys are in 0..2**63 - 1, and so of both kinds of integers."""
         return self.kind in INTEGERS and self.tables.is_either()
 
+    def fits(self, kind: str) -> bool:
+        """Return whether all keys are keys of a kind."""
+        return self.kind == kind or (kind in INTEGERS and self.is_either())
+
     def read_as(self, kind: str) -> None:
         """Read keys that are `is_either` as keys of another kind of integers."""
         self.tables.read_as(kind)

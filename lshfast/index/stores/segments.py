@@ -159,9 +159,7 @@ class Segments:
         return joint_kind(
             keys,
             self.stored_kind or kind,
-            lambda joint: all(
-                segment.kind == joint or segment.is_either() for segment in stored
-            ),
+            lambda joint: all(segment.fits(joint) for segment in stored),
         )
 
     def agree(self, keys: Column) -> str:
