@@ -224,7 +224,9 @@ def equal_int(key: Any, kind: str) -> int | None:
         number = int(real)
     except (TypeError, ValueError, ArithmeticError):  # not comparable, or a NaN
         return None
-    return number if number == key else None
+    # A float of 32 or 64 bits is compared with a limit that is rounded to it.
+    is_in_range = INTEGERS[kind][0] <= number <= INTEGERS[kind][1]
+    return number if is_in_range and number == key else None
 
 
 class KeyedEntries(ABC):
