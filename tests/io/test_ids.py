@@ -1,11 +1,14 @@
 """Ids of 64 bits, signed and unsigned, and whole doubles, in all formats and ways of running."""
 
 import json
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import lshfast
 from lshfast import DataError, stages
+from lshfast._engine.indexes.run_indexes import add_entries
 from lshfast._io import open_corpus
 from tests.cli.commands import read_jsonl, run, write_jsonl
 from tests.stages.runs import run_all
@@ -196,6 +199,38 @@ def test_the_commands_of_an_index(tmp_path, format, kind):
     assert (
         "ints must be all in -2**63..2**63 - 1 or all in 0..2**64 - 1" in result.stderr
     )
+
+
+@pytest.mark.parametrize(
+    ("present", "ids", "line"),
+    [
+        (-5, [1, -7, 2**63 + 5], 4),
+        (-5, [1, 2**63 + 5, -7], 3),
+        (2**63, [2**63 + 5, -7], 3),
+        (2**63, [-7, 2**63 + 5], 2),
+        (5, [2**63 + 5, -7], 3),
+        (5, [-7, 2**63 + 5], 3),
+    ],
+)
+def test_the_first_cell_that_clashes_is_named(tmp_path, present, ids, line):
+    texts = [ONE, TWO, "a b c d e f"]
+    first = write_rows(tmp_path / "a.jsonl", [{"id": present, "text": ONE}])
+    cells = [f"{key},{text}\n" for key, text in zip(ids, texts, strict=False)]
+    (tmp_path / "b.csv").write_text(f"id,text\n{''.join(cells)}")
+    index = tmp_path / "x.lsh"
+    run("index", "build", first, "-o", index, "--id-column", "id", "-q")
+    result = run("index", "add", index, tmp_path / "b.csv", "--id-column", "id")
+    assert f"b.csv:{line}: key {ids[line - 2]} for " in result.stderr
+
+
+@pytest.mark.parametrize("key", [3, -7, 2**63])
+def test_other_faults_are_not_those_of_a_key(key):
+    def insert(keys, items):
+        raise TypeError("items are no items")
+
+    corpus = SimpleNamespace(key=lambda row: key)
+    with pytest.raises(TypeError, match="^items are no items$"):
+        add_entries(insert, [5, key], "int", "x.lsh", corpus, np.arange(1), None)
 
 
 def test_clusters_of_ids_above_the_signed_integers(tmp_path):

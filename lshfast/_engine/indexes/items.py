@@ -211,6 +211,7 @@ class ItemIndex(ABC, Generic[Made]):
     ) -> int:
         return add_entries(
             partial(self.insert, threads=plan.threads),
+            self._made,
             self.key_kind,
             self.name,
             corpus,

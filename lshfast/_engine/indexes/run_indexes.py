@@ -473,11 +473,13 @@ def add_rows(
     signatures: UInt64Array,
 ) -> int:
     """Insert rows of a corpus under their keys; see `add_entries`."""
-    return add_entries(index.insert, index.key_kind, name, corpus, rows, signatures)
+    kind = index.key_kind
+    return add_entries(index.insert, index, kind, name, corpus, rows, signatures)
 
 
 def add_entries(
     insert: Callable[[Column, Any], int],
+    present_keys: Iterable[Any],
     kind: str | None,
     name: str,
     corpus: Corpus,
@@ -490,6 +492,8 @@ def add_entries(
     ----------
     insert : callable
         Inserts items under keys.
+    present_keys : iterable
+        The keys of the index.
     kind : {"int", "uint", "str"} or None
         The type of the keys of the index.
     name : str
@@ -514,8 +518,26 @@ def add_entries(
         remedy = "on-duplicate skip or replace allows that"
         reason = f"key {error.key!r} is in {name} already ({remedy})"
         raise corpus.fault(int(rows[error.position]), reason) from None
-    except TypeError as error:  # negative integers, and others above 2**63 - 1
-        for row, key in zip(rows.tolist(), keys, strict=True):
-            if isinstance(key, int) and not 0 <= key <= INT64_RANGE[1]:
-                raise corpus.fault(row, f"key {key} for {name}: {error}") from None
-        raise
+    except TypeError as error:
+        place = _clashing_place(keys, present_keys)
+        if place is None:
+            raise
+        reason = f"key {keys[place]} for {name}: {error}"
+        raise corpus.fault(int(rows[place]), reason) from None
+
+
+def _clashing_place(keys: list[Any], present_keys: Iterable[Any]) -> int | None:
+    """Return the place of the first key that cannot be in one file with the keys before it.
+
+    Negative integers cannot be with others above 2**63 - 1.
+    """
+    places = [place for place, key in enumerate(keys) if _is_of_one_kind(key)]
+    if not places:
+        return None
+    first_key = next(filter(_is_of_one_kind, present_keys), keys[places[0]])
+    return next((at for at in places if (keys[at] < 0) != (first_key < 0)), None)
+
+
+def _is_of_one_kind(key: Any) -> bool:
+    """Return whether a key is an integer that is a key of one kind of integers only."""
+    return isinstance(key, int) and not 0 <= key <= INT64_RANGE[1]
