@@ -255,6 +255,28 @@ def test_keys_of_another_type_are_refused(path):
         clusters.update([1], np.array([0]))
 
 
+@pytest.mark.parametrize(("earlier", "later"), [(-5, 2**63), (2**64 - 1, -1)])
+def test_changes_of_keys_that_no_column_can_have(tmp_path, earlier, later):
+    """The keys that are gone are in the table of changes, and not in the file of groups."""
+    groups, rows, output = (
+        tmp_path / name for name in ("groups.parquet", "rows.jsonl", "out.jsonl")
+    )
+    write_clusters(
+        str(groups), ClusterTable([earlier], np.array([1]), np.array([1]), 1, 2), {}
+    )
+    rows.write_text(json.dumps({"id": later, "text": "one two three"}))
+    before = groups.read_bytes()
+    options = {"id_column": "id", "clusters": groups, "output": output}
+    with pytest.raises(ValueError, match=r"^.*changes\.parquet: some keys .* Parquet"):
+        dedup_files(rows, **options, changes=tmp_path / "changes.parquet")
+    assert {path.name for path in tmp_path.iterdir()} == {groups.name, rows.name}
+    assert groups.read_bytes() == before
+    dedup_files(rows, **options, changes=tmp_path / "changes.csv")
+    lines = (tmp_path / "changes.csv").read_text().splitlines()[1:]
+    assert [line.split(",")[-1] for line in lines] == [str(earlier), str(later)]
+    assert read_clusters(str(groups)).keys == [later]
+
+
 @pytest.mark.parametrize(
     ("runs", "next_id", "number"),
     [(MOST, 2, "run"), (1, MOST, "cluster"), (1, MOST - 1, "")],

@@ -229,7 +229,7 @@ def test_other_faults_are_not_those_of_a_key(key):
         raise TypeError("items are no items")
 
     corpus = SimpleNamespace(key=lambda row: key)
-    with pytest.raises(TypeError, match="^items are no items$"):
+    with pytest.raises(TypeError, match=r"^items are no items$"):
         add_entries(insert, [5, key], "int", "x.lsh", corpus, np.arange(1), None)
 
 

@@ -27,7 +27,7 @@ from lshfast._engine.clusters.lasting import (
     ClusterUpdate,
     update_clusters,
 )
-from lshfast._io import check_different, check_place, write_tables
+from lshfast._io import Output, check_different, check_place, write_tables
 from lshfast._io.files import Layout
 from lshfast._io.keys import GREATEST_SIGNED
 from lshfast._io.listing import list_files
@@ -82,6 +82,17 @@ class ClusterOutput:
         check_different(
             [*(path for path in other_outputs if path is not None), self.path]
         )
+
+    def check_changes(self, update: ClusterUpdate) -> None:
+        """Raise ValueError if the table of changes cannot have all keys of an update."""
+        if self.changes is None or self.dry or not _is_of_no_kind(update.keys):
+            return
+        if Output.of(self.changes).format_and_codec[0] == "parquet":
+            text = (
+                "some keys of this run and of the rows that are gone are negative, others above "
+                "2**63 - 1, which no column of Parquet can have: name the file .jsonl or .csv"
+            )
+            raise ValueError(f"{printable(self.changes)}: {text}")
 
     @contextmanager
     def opened(self) -> Iterator[OpenClusters]:
@@ -142,7 +153,8 @@ class OpenClusters:
         Raises
         ------
         ValueError
-            If the keys have another type than in earlier runs, or there are no further ids.
+            If the keys have another type than in earlier runs, if they and the keys of rows that
+            are gone fit no column of the table of changes, or if there are no further ids.
         """
         key_lists = (self.earlier.keys, () if links is None else links[1], keys)
         kinds = [_NAMES[type(part[0])] for part in key_lists if len(part)]
@@ -150,10 +162,10 @@ class OpenClusters:
             text = f"the keys of earlier rows are {kinds[0]}, those of this run {kinds[-1]}"
             raise ValueError(f"{printable(self.output.path)}: {text}")
         update = update_clusters(self.earlier, keys, labels, links)
-        all_keys = update.table.keys
-        if _key_kind(all_keys) == "uint64" and min(all_keys) < 0:
+        if _is_of_no_kind(update.table.keys):
             text = "keys of integers must be all in -2**63..2**63 - 1 or all in 0..2**64 - 1"
             raise ValueError(f"{printable(self.output.path)}: {text}")
+        self.output.check_changes(update)
         _check_room(
             printable(self.output.path), update.table.runs, update.table.next_id
         )
@@ -200,6 +212,11 @@ def _key_kind(keys: Sequence[Any]) -> str:
     if not keys or isinstance(keys[0], str):
         return "string"
     return "uint64" if max(keys) > GREATEST_SIGNED else "int64"
+
+
+def _is_of_no_kind(keys: Sequence[Any]) -> bool:
+    """Return whether some integers are negative and others above 2**63 - 1."""
+    return _key_kind(keys) == "uint64" and bool(min(keys) < 0)
 
 
 def write_clusters(path: str, table: ClusterTable, options: Mapping[str, Any]) -> None:
