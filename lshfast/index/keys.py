@@ -217,6 +217,8 @@ def equal_int(key: Any, kind: str) -> int | None:
     if not isinstance(key, (Number, np.bool_)):
         return None
     real: Any = getattr(key, "real", key)
+    if isinstance(real, np.floating):
+        real = real.item()  # Python compares floats with ints exactly
     try:
         # Before int(), as int(Decimal("1E+1000000")) takes 40 s.
         if not INTEGERS[kind][0] <= real <= INTEGERS[kind][1]:
@@ -224,7 +226,7 @@ def equal_int(key: Any, kind: str) -> int | None:
         number = int(real)
     except (TypeError, ValueError, ArithmeticError):  # not comparable, or a NaN
         return None
-    # A float of 32 or 64 bits is compared with a limit that is rounded to it.
+    # Long doubles of numpy are compared with limits that are rounded to them.
     is_in_range = INTEGERS[kind][0] <= number <= INTEGERS[kind][1]
     return number if is_in_range and number == key else None
 

@@ -152,11 +152,9 @@ def test_what_a_store_does(make, tmp_path, opened):
         for column in ([key], np.array([key], np.uint64), [key, "text"]):
             assert index.contains(column)[0]
     # Floats of numpy are compared with limits that are rounded to their dtype.
-    too_large = [np.float64(2.0**64), np.float32(2.0**64), np.float32(-(2.0**70))]
-    assert index.contains([*too_large, np.float32(2.0**63)]).tolist() == [
-        *[False] * 3,
-        True,
-    ]
+    too_large = [np.float64(2.0**64), np.longdouble(2.0**64), np.float32(-(2.0**70))]
+    assert not index.contains([*too_large, np.float32(2.0**64)]).any()
+    assert index.contains([np.float32(2.0**63), np.float16(5)]).all()
     # Keys of which one has the 8 bytes of another are different keys.
     assert index.contains([-1, -(2**63), 2**64, "5", -5]).tolist() == [False] * 5
     assert index.contains([5.0, 2.0**63, np.uint64(2**63), True, -1.0]).tolist() == [
