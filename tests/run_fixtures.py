@@ -24,24 +24,14 @@ OF_PYSPARK = (
 
 
 def mark_spark_tests(items):
-    """Mark tests that start Spark as slow and put them first, and ignore the warnings of PySpark itself.
-
-    The tests are dealt out in the order of the items, so one process has all of these at first: each
-    process that starts Spark starts a JVM, whose code is slow until it is compiled.
-    """
+    """Mark tests that start Spark as slow, and ignore the warnings of PySpark itself."""
     for item in items:
-        starts = starts_spark(item)
+        starts = "spark" in getattr(item, "fixturenames", ())
         if starts or item.nodeid.startswith("tests/spark/"):
             for warning in OF_PYSPARK:
                 item.add_marker(pytest.mark.filterwarnings(warning))
-        if starts:
+        if starts:  # each process of the suite would start a JVM
             item.add_marker(pytest.mark.slow)
-    items.sort(key=starts_spark, reverse=True)
-
-
-def starts_spark(item):
-    """Tell whether a test needs a session of Spark."""
-    return "spark" in getattr(item, "fixturenames", ())
 
 
 @contextmanager
