@@ -239,12 +239,17 @@ class _HiddenFile:
 
         An error of `close` says nothing about the file, which is synced or removed by then.
         """
-        if self._lock is not None:
-            _unlock(self._lock)
-            number = self._lock
+        if self._lock is None:
+            return
+        number = self._lock
+        try:
+            _unlock(number)
+        finally:
             self._lock = None
-            with suppress(OSError):
+            try:  # noqa: SIM105 (`suppress` needs memory before the file is closed)
                 os.close(number)
+            except OSError:
+                pass
 
     def __del__(self) -> None:
         self._release()  # where `discard` was interrupted

@@ -33,9 +33,19 @@ def faults(*arguments):
     "arguments",
     [
         ("index commit", "--kinds", "calls", "--most", "4"),
-        pytest.param(("first outputs", "--most", "25"), marks=pytest.mark.slow),
-        pytest.param(("resumed", "--most", "25"), marks=pytest.mark.slow),
-        pytest.param(("index compact", "--most", "25"), marks=pytest.mark.slow),
+        *(
+            pytest.param(
+                (name, "--kinds", "calls", "--most", "25"), marks=pytest.mark.slow
+            )
+            for name in ("first outputs", "resumed", "index compact")
+        ),
+        *(
+            pytest.param(
+                (name, "--kinds", "memory,objects", "--most", "25"),
+                marks=pytest.mark.weekly,
+            )
+            for name in ("first outputs", "resumed")
+        ),
     ],
     ids=" ".join,
 )

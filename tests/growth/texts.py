@@ -56,7 +56,7 @@ def equal_texts(n):
     return dedup(["a b c d e f g h i j"] * n)
 
 
-@case("dedup", 300)
+@case("dedup", 300, SECURITY, ("compared",))
 def texts_of_few_characters(n):
     chance = random.Random(1)
     known = words("w", 500)
