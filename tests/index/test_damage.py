@@ -240,7 +240,12 @@ def test_the_last_state(grown):
             b"f\xffst",
             "directory: scheme, kind of keys or shingles is no ASCII",
         ),
-        (72, "<8s", b"bytes", "directory: keys of kind 'bytes', not int or str"),
+        (
+            72,
+            "<8s",
+            b"bytes",
+            "directory: keys of kind 'bytes', not int or uint or str",
+        ),
         (
             80,
             "<16s",
