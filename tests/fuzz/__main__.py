@@ -19,7 +19,7 @@ from pathlib import Path
 from tests.fuzz.programs import CLANG, ROOT, kernel_names, program
 from tests.fuzz.targets import TARGETS
 
-MOST_INPUTS = 1 << 40
+MOST_INPUTS = 2**31 - 1  # of libFuzzer
 # The most characters of the output of a finding.
 MOST_OUTPUT = 4000
 ENVIRONMENT = {
