@@ -591,7 +591,7 @@ class _TwoSides:
         parts = []
         # A join may find all pairs of its rows.
         pairs_before = np.arange(len(self.new_rows), dtype=np.int64) * len(places)
-        pieces = np.cumsum(self.new_sizes) // MOST_JOINED_TOKENS
+        pieces = np.cumsum(self.new_sizes, dtype=np.int64) // MOST_JOINED_TOKENS
         pieces += pairs_before // MOST_JOINED_PAIRS
         for first, end in zip(*runs_of(pieces), strict=True):
             new_sets = self.rows.take(self.new_rows[first:end])

@@ -15,7 +15,9 @@ enum phase { NO_TERMINATOR, TERMINATOR, CLOSED, SPACED };
 
 static inline int is_in(unsigned class, unsigned set) { return set >> class & 1; }
 
+/* What is beyond Unicode, in bytes that are not UTF-8, is U+FFFD. */
 static inline unsigned class_of(uint32_t code) {
+    if (code > 0x10FFFF) code = 0xFFFD;
     return sentence_stage2[(size_t)sentence_stage1[code >> 7] * 128 + (code & 127)];
 }
 
