@@ -20,9 +20,8 @@ import numpy.typing as npt
 
 from lshfast._common.types import BoolArray, Int64Array
 from lshfast.kernels import bands as kernels
-from lshfast.records.comparison.full_names import have_several_words
 from lshfast.records.tables.coded_fields import CodedField
-from lshfast.records.weights.network import are_births
+from lshfast.records.weights.roles import are_births, are_full_names
 
 FEWEST_EQUAL = 10  # links between equal records, of which something is said
 FEWEST_WITHIN = 5  # pairs of equal records within a table
@@ -97,8 +96,7 @@ class EqualLinks:
 
 def tells_persons(field: CodedField) -> bool:
     """Return whether members of a group differ in a field: a full name or a date of birth."""
-    is_full_name = field.kind == "name" and have_several_words(field.values)
-    return is_full_name or are_births(field)
+    return are_full_names(field) or are_births(field)
 
 
 def has_groups(fields: Sequence[CodedField], side: int) -> bool:

@@ -13,7 +13,13 @@ import numpy.typing as npt
 from lshfast._common.types import BoolArray, Float64Array, Int32Array, Int64Array
 from lshfast.records.comparison.overlap import distinct_counts
 from lshfast.records.tables.distinct_values import MISSING, as_text, distinct_texts
-from lshfast.records.tables.fields import Field, Kind, guess_kind, kind_by_dates
+from lshfast.records.tables.fields import (
+    Field,
+    Kind,
+    are_mail_addresses,
+    guess_kind,
+    kind_by_dates,
+)
 from lshfast.records.tables.record_table import (
     RecordTable,
     field_columns,
@@ -61,6 +67,8 @@ class CodedField:
         Some of the values that are refused, three at most.
     doubtful : tuple of str
         Values that would be markers if another field had them as markers.
+    are_mail_addresses : bool
+        Whether most values are e-mail addresses as they are written.
     """
 
     field: Field
@@ -72,6 +80,7 @@ class CodedField:
     markers: tuple[Marker, ...] = ()
     examples: tuple[str, ...] = ()
     doubtful: tuple[str, ...] = ()
+    are_mail_addresses: bool = False
 
     @property
     def kind(self) -> Kind:
@@ -277,6 +286,7 @@ class _WrittenColumn:
             tuple(sorted(markers, key=_fewest_last)),
             tuple(self.strings[place] for place in examples.tolist()),
             doubtful,
+            are_mail_addresses(self._used()[1]),
         )
 
 

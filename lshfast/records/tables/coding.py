@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -27,10 +26,6 @@ TOLD_APART = (
 REFUSED = 0.05  # part of the values of a field that are not of its kind, of which the run warns
 SHOWN_CHARACTERS = 40  # of an example
 NOUNS = {"date": "dates", "number": "numbers", "age": "ages or dates"}
-# The normal form of an e-mail address: several words, of which the last one is a domain.
-_ADDRESS = re.compile(
-    r".* .* (?:com|org|net|edu|de|fr|it|es|pl|nl|uk|se|no|dk|pt|br|ru|info)"
-)
 
 
 def code_fields(
@@ -68,7 +63,8 @@ def _frequent_dummies(coded: CodedField, fields: Sequence[CodedField]) -> BoolAr
     It looks at codes, telephones, dates and e-mail addresses.
     """
     dropped = np.zeros(len(coded.values), bool)
-    if coded.kind not in ("code", "phone", "date") and not _are_addresses(coded.values):
+    is_issued = coded.kind in ("code", "phone", "date") or coded.are_mail_addresses
+    if not is_issued:
         return dropped
     column = coded.field.column_of(0)
     other_fields = [field for field in fields if field.field.column_of(0) != column]
@@ -87,13 +83,6 @@ def _frequent_dummies(coded: CodedField, fields: Sequence[CodedField]) -> BoolAr
             shares = [_share_of_distinct(other[rows], 1.0) for other in unique]
             dropped[code] |= float(np.mean(shares)) >= TOLD_APART
     return dropped
-
-
-def _are_addresses(values: Sequence[str]) -> bool:
-    """Return whether most values are e-mail addresses: normal forms that end in a domain."""
-    sample = values[:: max(1, len(values) // 100)]
-    count = sum(_ADDRESS.fullmatch(value) is not None for value in sample)
-    return len(sample) > 0 and 2 * count > len(sample)
 
 
 def _frequent_values(counts: Int64Array) -> list[int]:

@@ -31,7 +31,9 @@ WHOLE_YEARS = 0.1  # least part of the rows of dates with a year of four digits
 FEW_VALUES = 100  # of a category, at most; also at most the square root of the rows
 CODE_WORDS = 4.0  # most words on average of values that are mostly digits and so codes
 UNGROUPED = NumberForm(grouped=False)
+MAIL_SAMPLE = 100  # values that are looked at
 _DIGIT = re.compile(r"\d")
+_MAIL_ADDRESS = re.compile(r"\S@[^\s@]+\.[^\s@]")
 _FIELD = re.compile(
     r"(?P<name>[^=:]+)(=(?P<other>[^=:]+))?(:(?P<kind>[^=:]+))?(?P<options>(:[^=:]+=[^=:]+)*)"
 )
@@ -309,3 +311,10 @@ def _are_dates(
     if share(map(has_whole_year, sample)) < WHOLE_YEARS:
         return False
     return share(day_of(value, form) is not None for value in sample) >= MOST_PARSED
+
+
+def are_mail_addresses(values: Sequence[str]) -> bool:
+    """Return whether most values are e-mail addresses, with or without ``mailto:`` or a name."""
+    sample = values[:: max(1, len(values) // MAIL_SAMPLE)]
+    count = sum(_MAIL_ADDRESS.search(value) is not None for value in sample)
+    return 2 * count > len(sample)

@@ -7,7 +7,7 @@ names and titles as well: the members of a household do not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -25,6 +25,7 @@ from lshfast.records.weights.mixture import (
     fit_mixture,
 )
 from lshfast.records.weights.patterns import PairPatterns
+from lshfast.records.weights.roles import FieldRoles
 
 FEWEST_ALIKE = 20.0  # pairs that agree in two fields
 MOST_BY_CHANCE = 0.1  # of these pairs
@@ -37,16 +38,14 @@ TIMES_MORE = 2.0
 
 def fit_without_differing(
     patterns: PairPatterns,
-    may_differ: Sequence[bool],
-    close: Sequence[BoolArray],
-    doubtful: Sequence[BoolArray],
+    roles: FieldRoles,
     edges: set[Edge],
-    decisive: Sequence[int],
     most_matches: float,
 ) -> Mixture:
     """Fit a mixture, without the fields that differ in matches if it finds far more matches so."""
-    mixture = fit_mixture(patterns, close, doubtful, edges, decisive, most_matches)
-    differing = differing_fields(patterns, may_differ, close, edges)
+    close = roles.close
+    mixture = fit_mixture(patterns, roles, edges, most_matches)
+    differing = differing_fields(patterns, roles.may_differ, close, edges)
     if not differing:
         return mixture
     mixture.differing = differing
@@ -54,10 +53,8 @@ def fit_without_differing(
     place = {field: number for number, field in enumerate(kept_fields)}
     smaller_mixture = fit_mixture(
         replace(patterns, levels=patterns.levels[:, kept_fields]),
-        [close[field] for field in kept_fields],
-        [doubtful[field] for field in kept_fields],
+        roles.of_fields(kept_fields),
         {(place[f], place[g]) for f, g in edges if f in place and g in place},
-        [place[field] for field in decisive if field in place],
         most_matches,
     )
     matches = float(patterns.matches(mixture.probabilities).sum())
@@ -91,7 +88,7 @@ def put_fields_back(
 
 def differing_fields(
     patterns: PairPatterns,
-    may_differ: Sequence[bool],
+    may_differ: Collection[int],
     close: Sequence[BoolArray],
     edges: set[Edge],
 ) -> set[int]:
@@ -101,7 +98,7 @@ def differing_fields(
     """
     agreement = PatternAgreement.of(patterns, close)
     telling = sorted(telling_fields(patterns, len(close), edges))
-    names = [field for field in telling if not may_differ[field]]
+    names = [field for field in telling if field not in may_differ]
     identifying_pairs = [
         edge
         for edge in combinations(telling, 2)
@@ -111,7 +108,7 @@ def differing_fields(
     ]
     differing = set()
     for field in telling:
-        if not may_differ[field]:
+        if field not in may_differ:
             continue
         shares = [
             share

@@ -47,6 +47,7 @@ from lshfast.records.weights.relatives import (
     changed_by_moves,
     shared_by_relatives,
 )
+from lshfast.records.weights.roles import FieldRoles
 
 MOST_STEPS = 500
 TOLERANCE = 1e-5  # of the matches, that change from step to step
@@ -93,6 +94,8 @@ class FieldModel:
     m, u : ndarray of float64, shape (joint levels,)
         The distributions among matches and strangers that have both values, given the parents; 1
         for missing values.
+    issued : bool
+        Whether strangers whose parents agree have equal values no more often than others.
     """
 
     field: int
@@ -108,6 +111,7 @@ class FieldModel:
     sampled_weight: Float64Array
     m: Float64Array
     u: Float64Array
+    issued: bool
 
     @classmethod
     def of(
@@ -117,6 +121,8 @@ class FieldModel:
         expected: Float64Array,
         field: int,
         parents: tuple[int, ...],
+        *,
+        issued: bool = False,
     ) -> FieldModel:
         """Return the model of a field before anything is known."""
         parent_states = tuple(states_of_levels(close[parent]) for parent in parents)
@@ -159,6 +165,7 @@ class FieldModel:
             sampled_weight,
             start,
             start,
+            issued,
         )
 
     def distribution(
@@ -208,6 +215,9 @@ class FieldModel:
         self.u = self.distribution(
             strangers, prior, PRIOR_STRANGERS * self.sampled_weight
         )
+        if self.issued:
+            by_chance = np.minimum(self.u, prior)
+            self.u = np.where(self.level == EXACT_LEVEL, by_chance, self.u)
 
     def estimate_matches(self, matches: Float64Array, weighted: Float64Array) -> None:
         """Set m from the number of matches of each joint level: at most half of them differ.
@@ -298,10 +308,8 @@ class Mixture:
 
 def fit_mixture(
     patterns: PairPatterns,
-    close: Sequence[BoolArray],
-    doubtful: Sequence[BoolArray],
+    roles: FieldRoles,
     edges: set[Edge],
-    decisive: Sequence[int],
     most_matches: float,
 ) -> Mixture:
     """Fit the mixture, and which fields agree together among strangers.
@@ -309,23 +317,19 @@ def fit_mixture(
     Parameters
     ----------
     patterns : PairPatterns
-    close : sequence of ndarray of bool
-        Which levels of each field mean that values are equal or nearly so.
-    doubtful : sequence of ndarray of bool
-        Which levels of each field count neither as agreement nor as difference, if they are rare by
-        chance.
+    roles : FieldRoles
     edges : set of (int, int)
         Fields that are known to depend on each other, the smaller number first.
-    decisive : sequence of int
-        Fields whose values are different in nearly all records of a table; equal ones are never
-        outvoted.
     most_matches : float
     """
-    expected = [expected_levels(levels) for levels in close]
-    votes = without_doubtful(patterns, close, doubtful)
+    expected = [expected_levels(levels) for levels in roles.close]
+    votes = without_doubtful(patterns, roles)
     close = [
-        agreeing_levels(patterns, field, levels) for field, levels in enumerate(close)
+        agreeing_levels(patterns, field, levels)
+        for field, levels in enumerate(roles.close)
     ]
+    # Addresses that are made of names are similar together with them, not equal.
+    of_addresses = {edge for edge in edges if not roles.issued.isdisjoint(edge)}
     edges = dependent_pairs(votes, close, edges, None)
     searched = searched_fields(votes, close, edges)
     states = AgreementStates.of(votes, close, searched)
@@ -335,22 +339,25 @@ def fit_mixture(
         if field in searched
     ]
     connected = changed_by_moves(
-        states, telling, shared_by_relatives(states, telling, edges)
+        states, telling, shared_by_relatives(states, telling, roles.full_names, edges)
     )
     if connected != edges:
         edges = dependent_pairs(votes, close, connected, None)
     if len(searched) < len(close):
         states = AgreementStates.of(votes, close, range(len(close)))
     while True:
-        models = network(patterns, close, expected, edges)
+        models = network(patterns, close, expected, edges, roles.issued)
         telling = telling_fields(patterns, len(close), edges)
-        possible = possible_matches(votes.levels.T, close, telling, edges, decisive)
+        possible = possible_matches(
+            votes.levels.T, close, telling, edges - of_addresses, roles.decisive
+        )
         # Where strangers outnumber all matches that there can be, and nothing else shows, no match
         # is seen.
         strangers = states.expected(edges)
         is_seen = (strangers <= MOST_DIFFERENT * most_matches) | states.surpass(
             strangers
         )
+        is_seen |= states.equal[:, sorted(roles.issued)].any(axis=1)
         possible &= is_seen[states.of_pattern]
         mixture = maximise(patterns, models, possible, most_matches, ROUGH_TOLERANCE)
         all_edges = dependent_pairs(votes, close, edges, mixture.probabilities)
@@ -388,16 +395,15 @@ def searched_fields(
     return sorted([*independent, *dependent][:MOST_ONE_BY_ONE])
 
 
-def without_doubtful(
-    patterns: PairPatterns, close: Sequence[BoolArray], doubtful: Sequence[BoolArray]
-) -> PairPatterns:
+def without_doubtful(patterns: PairPatterns, roles: FieldRoles) -> PairPatterns:
     """Return patterns in which levels that are neither agreement nor difference are those of
     missing values.
     """
     levels = patterns.levels.copy()
-    for field, doubtful_levels in enumerate(doubtful):
+    for field, doubtful_levels in enumerate(roles.doubtful):
         if doubtful_levels.any():
-            rare = agreeing_levels(patterns, field, close[field] | doubtful_levels)
+            known = roles.close[field] | doubtful_levels
+            rare = agreeing_levels(patterns, field, known)
             levels[(doubtful_levels & rare)[levels[:, field]], field] = MISSING_LEVEL
     return dataclasses.replace(patterns, levels=levels)
 
@@ -407,18 +413,24 @@ def network(
     close: Sequence[BoolArray],
     expected: Sequence[Float64Array],
     edges: set[Edge],
+    issued: Collection[int],
 ) -> list[FieldModel]:
     """Return the models of the fields: each depends on the fields before it that agree together
-    with it.
+    with it. E-mail addresses, which are issued, depend on names.
     """
     equal = [
         float(patterns.counts[patterns.levels[:, field] == EXACT_LEVEL].sum())
         for field in range(len(close))
     ]
-    order = order_of(equal)
+    order = sorted(order_of(equal), key=issued.__contains__)
     return [
         FieldModel.of(
-            patterns, close, expected[field], field, parents_of(order, place, edges)
+            patterns,
+            close,
+            expected[field],
+            field,
+            parents_of(order, place, edges),
+            issued=field in issued,
         )
         for place, field in enumerate(order)
     ]
@@ -429,7 +441,7 @@ def possible_matches(
     close: Sequence[BoolArray],
     telling: Sequence[int],
     edges: Collection[Edge],
-    decisive: Sequence[int],
+    decisive: Collection[int],
 ) -> BoolArray:
     """Return which pairs may be those from which matches are learnt.
 
@@ -445,7 +457,7 @@ def possible_matches(
         The fields that tell records apart.
     edges : set of (int, int)
         Fields that depend on each other; of those that agree, or differ, such fields count once.
-    decisive : sequence of int
+    decisive : collection of int
     """
     agrees = [close[field][level] for field, level in enumerate(levels)]
     present = levels != MISSING_LEVEL

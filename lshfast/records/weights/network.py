@@ -39,13 +39,9 @@ from lshfast.records.weights.patterns import (
     levels_of,
     with_marks,
 )
+from lshfast.records.weights.roles import FieldRoles, names_records
 
-# of the values of a field that is decisive
-MOST_REPEATED = 0.01
-FEWEST_VALUES = 20
 MOST_MATCHES = 1.0  # of each record of the smaller of two tables, on average
-# Nine tenths of the dates of birth of a table are not nearer to each other.
-BIRTHS_DAYS = 20 * 365.0
 # of a parent's state and of a level in the key of joint levels
 STATE_BITS = 2
 LEVEL_BITS = 4
@@ -236,39 +232,6 @@ def free_texts(fields: Sequence[CodedField], edges: set[Edge]) -> set[int]:
     return texts - bound
 
 
-def is_decisive(linkage: Linkage, coded: CodedField) -> bool:
-    """Return whether equal values of a field of two tables identify one record each."""
-    return linkage.b is not None and names_records(coded)
-
-
-def names_records(coded: CodedField) -> bool:
-    """Return whether hardly any value of a field occurs twice in a table."""
-    for codes in coded.codes:
-        counts = np.bincount(codes[codes >= 0])
-        if (
-            counts.sum() < FEWEST_VALUES
-            or counts[counts > 1].sum() > MOST_REPEATED * counts.sum()
-        ):
-            return False
-    return True
-
-
-def tells_no_person(coded: CodedField) -> bool:
-    """Return whether a field may differ in all matches: a code, number, or no date of birth."""
-    if coded.kind == "date":
-        has_values = coded.numbers is not None and bool(len(coded.numbers))
-        return has_values and not are_births(coded)
-    return coded.kind in ("code", "number")
-
-
-def are_births(coded: CodedField) -> bool:
-    """Return whether a field has dates that are as far from each other as dates of birth."""
-    if coded.kind != "date" or coded.numbers is None or not len(coded.numbers):
-        return False
-    first, last = np.nanquantile(coded.numbers, (0.05, 0.95))
-    return bool(last - first >= BIRTHS_DAYS)
-
-
 def keys_of(
     levels: Levels, parents: Sequence[int], parent_states: Sequence[Levels], field: int
 ) -> Int64Array:
@@ -351,14 +314,5 @@ def fitted_mixture(
     most_matches = float(linkage.all_pairs)
     if linkage.b is not None:
         most_matches = MOST_MATCHES * min(linkage.sizes)
-    fields = [comparer.coded for comparer in comparers]
-    levels = [comparer.field_levels for comparer in comparers]
-    return fit_without_differing(
-        patterns,
-        [tells_no_person(field) for field in fields],
-        [field_levels.close for field_levels in levels],
-        [field_levels.doubtful for field_levels in levels],
-        edges,
-        [number for number, field in enumerate(fields) if is_decisive(linkage, field)],
-        most_matches,
-    )
+    roles = FieldRoles.of(linkage, comparers)
+    return fit_without_differing(patterns, roles, edges, most_matches)

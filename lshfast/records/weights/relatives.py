@@ -13,7 +13,7 @@ the rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -43,6 +43,7 @@ from lshfast.records.weights.patterns import PairPatterns, RowCandidates
 MOST_STATES = 100  # that are more frequent than expected
 FEWEST_PAIRS = 10.0  # of a state
 MOST_RELATIVES = 0.5  # of the pairs that agree in the shared fields
+MOST_OTHER_NAMES = 0.25  # the same, if their full names differ
 # The same, if they differ in FEWEST_DIFFERENT independent fields or more, which identify more than
 # the shared ones.
 FEW_RELATIVES = 0.1
@@ -175,26 +176,32 @@ def edges_among(fields: Sequence[int]) -> set[Edge]:
 
 
 def shared_by_relatives(
-    states: AgreementStates, telling: Sequence[int], edges: set[Edge]
+    states: AgreementStates,
+    telling: Sequence[int],
+    full_names: Collection[int],
+    edges: set[Edge],
 ) -> set[Edge]:
     """Add to the edges those between fields that relatives share.
 
-    `telling` are the fields that identify.
+    `telling` are the fields that identify, and `full_names` those of given names with surnames.
     """
     edges = set(edges)
-    while shared := next_shared(states, telling, edges):
+    while shared := next_shared(states, telling, full_names, edges):
         edges |= edges_among(shared)
     return edges
 
 
 def next_shared(
-    states: AgreementStates, telling: Sequence[int], edges: set[Edge]
+    states: AgreementStates,
+    telling: Sequence[int],
+    full_names: Collection[int],
+    edges: set[Edge],
 ) -> list[int] | None:
     """Return the fields that the clearest relatives share, or None."""
     expected = states.expected(edges)
     candidates = list(shared_fields(states, telling, edges, expected))
     for shared, different in candidates:
-        if are_relatives(states, shared, different, edges, expected):
+        if are_relatives(states, shared, different, full_names, edges, expected):
             return shared
     for shared, different in candidates:
         identifying = [field for field in telling if field in shared]
@@ -244,21 +251,27 @@ def are_relatives(
     states: AgreementStates,
     shared: Sequence[int],
     different: Sequence[int],
+    full_names: Collection[int],
     edges: set[Edge],
     expected: Float64Array,
 ) -> bool:
     """Return whether pairs that agree in some fields and differ in others are relatives.
 
-    They are most of the pairs that agree so, and differ in two independent fields or more.
+    They are most of the pairs that agree so, and differ in two independent fields or more. A full
+    name is two fields, and hardly any record of a person has another one, so fewer pairs suffice:
+    colleagues with one telephone, or a family with one mailbox.
     """
-    if len(independent_of(different, edges | edges_among(shared))) < 2:
+    differing = independent_of(different, edges | edges_among(shared))
+    have_other_name = not set(full_names).isdisjoint(differing)
+    if len(differing) + have_other_name < 2:
         return False
     if not are_beyond_chance(states, shared, different, expected):
         return False
     alike = states.all_equal(shared)
     number = states.number(alike & states.all_different(different))
     comparable = comparable_pairs(states, alike, different)
-    least = MOST_RELATIVES * comparable + SIGNIFICANT / 2 * comparable**0.5
+    most = MOST_OTHER_NAMES if have_other_name else MOST_RELATIVES
+    least = most * comparable + SIGNIFICANT / 2 * comparable**0.5
     return bool(number >= least)
 
 

@@ -1,0 +1,118 @@
+"""What fields say about a pair before any pattern of agreement is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lshfast._common.types import BoolArray
+from lshfast.records.comparison.full_names import have_several_words
+from lshfast.records.comparison.levels import FieldComparer
+from lshfast.records.linkage import Linkage
+from lshfast.records.tables.coded_fields import CodedField
+
+# of the values of a field that is decisive
+MOST_REPEATED = 0.01
+FEWEST_VALUES = 20
+# Nine tenths of the dates of birth of a table are not nearer to each other.
+BIRTHS_DAYS = 20 * 365.0
+
+
+@dataclass(frozen=True)
+class FieldRoles:
+    """What the levels and values of some fields say about a pair. Fields are given by number.
+
+    Attributes
+    ----------
+    close : tuple of ndarray of bool
+        Which levels of each field mean that values are equal or nearly so.
+    doubtful : tuple of ndarray of bool
+        Which levels of each field count neither as agreement nor as difference, if they are rare
+        by chance.
+    decisive : frozenset of int
+        Fields whose values are different in nearly all records of a table; equal ones are never
+        outvoted.
+    issued : frozenset of int
+        Fields of e-mail addresses. An address is often made of a name, and is given out once: the
+        addresses of two namesakes are similar, but equal no more often than those of others.
+    full_names : frozenset of int
+        Full names of persons: a different one is another given name and another surname.
+    may_differ : frozenset of int
+        Fields that may differ in all matches.
+    """
+
+    close: tuple[BoolArray, ...]
+    doubtful: tuple[BoolArray, ...]
+    decisive: frozenset[int] = frozenset()
+    issued: frozenset[int] = frozenset()
+    full_names: frozenset[int] = frozenset()
+    may_differ: frozenset[int] = frozenset()
+
+    @classmethod
+    def of(cls, linkage: Linkage, comparers: Sequence[FieldComparer]) -> FieldRoles:
+        """Return the roles of the fields of a linkage."""
+        fields = list(enumerate(comparer.coded for comparer in comparers))
+        levels = [comparer.field_levels for comparer in comparers]
+        return cls(
+            tuple(field_levels.close for field_levels in levels),
+            tuple(field_levels.doubtful for field_levels in levels),
+            frozenset(n for n, field in fields if is_decisive(linkage, field)),
+            frozenset(n for n, field in fields if field.are_mail_addresses),
+            frozenset(n for n, field in fields if are_full_names(field)),
+            frozenset(n for n, field in fields if tells_no_person(field)),
+        )
+
+    def of_fields(self, kept: Sequence[int]) -> FieldRoles:
+        """Return the roles of some fields, which are numbered anew in their order."""
+
+        def renumbered(fields: frozenset[int]) -> frozenset[int]:
+            return frozenset(n for n, field in enumerate(kept) if field in fields)
+
+        return FieldRoles(
+            tuple(self.close[field] for field in kept),
+            tuple(self.doubtful[field] for field in kept),
+            renumbered(self.decisive),
+            renumbered(self.issued),
+            renumbered(self.full_names),
+            renumbered(self.may_differ),
+        )
+
+
+def is_decisive(linkage: Linkage, coded: CodedField) -> bool:
+    """Return whether equal values of a field of two tables identify one record each."""
+    return linkage.b is not None and names_records(coded)
+
+
+def names_records(coded: CodedField) -> bool:
+    """Return whether hardly any value of a field occurs twice in a table."""
+    for codes in coded.codes:
+        counts = np.bincount(codes[codes >= 0])
+        if (
+            counts.sum() < FEWEST_VALUES
+            or counts[counts > 1].sum() > MOST_REPEATED * counts.sum()
+        ):
+            return False
+    return True
+
+
+def are_full_names(coded: CodedField) -> bool:
+    """Return whether a field has given names and surnames together."""
+    return coded.kind == "name" and have_several_words(coded.values)
+
+
+def tells_no_person(coded: CodedField) -> bool:
+    """Return whether a field may differ in all matches: a code, number, or no date of birth."""
+    if coded.kind == "date":
+        has_values = coded.numbers is not None and bool(len(coded.numbers))
+        return has_values and not are_births(coded)
+    return coded.kind in ("code", "number")
+
+
+def are_births(coded: CodedField) -> bool:
+    """Return whether a field has dates that are as far from each other as dates of birth."""
+    if coded.kind != "date" or coded.numbers is None or not len(coded.numbers):
+        return False
+    first, last = np.nanquantile(coded.numbers, (0.05, 0.95))
+    return bool(last - first >= BIRTHS_DAYS)
