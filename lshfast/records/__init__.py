@@ -16,7 +16,8 @@ match`` and ``lshfast records dedup`` are the commands, and docs/how-to/records.
 Files
 -----
 ``linking`` has the public functions and ``options`` their options; ``link_run`` is a run, step by
-step, and ``link_task`` and ``link_model`` are what it works on. ``linkage`` has the interface of
+step, ``chosen_fields`` are the columns that it compares, and ``link_task`` and ``link_model`` are
+what it works on. ``linkage`` has the interface of
 blocking rules, ``choices`` what the command line shows, ``distinct`` distinct numbers and rows.
 ``command``, ``job`` and ``job_outputs`` are the command and its job over files.
 

@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from lshfast._common.threads import ordered_map, thread_count
-from lshfast._common.visible import visible
 from lshfast.records.candidates.names import named_fields
 from lshfast.records.choices import Assignment
+from lshfast.records.chosen_fields import chosen_fields, overlooked_columns
 from lshfast.records.comparison.levels import FieldComparer, connect_exchanged
 from lshfast.records.comparison.synonyms import Synonyms
 from lshfast.records.linkage import Linkage
 from lshfast.records.links.labels import PairLabels, labels_of
 from lshfast.records.options import LinkOptions
+from lshfast.records.tables.alike_columns import fields_to_give
 from lshfast.records.tables.coded_fields import CodedField, code_field
 from lshfast.records.tables.coding import code_fields, value_warnings
 from lshfast.records.tables.content import shared_content
 from lshfast.records.tables.dependent import DependentField, dependent_fields
-from lshfast.records.tables.fields import Field, checked_fields
 from lshfast.records.tables.keys import LeftOut, keys_left_out
-from lshfast.records.tables.record_table import RecordTable, field_columns, names_of
+from lshfast.records.tables.record_table import RecordTable, names_of
 from lshfast.records.values.addresses import with_address_parts
 from lshfast.records.values.missing import MissingValues
 from lshfast.records.weights.network import suits_mixture
@@ -101,6 +101,12 @@ def coded_task(tables: Sequence[RecordTable], options: LinkOptions) -> LinkTask:
     fields = code_fields(tables, compared, missing, threads)
     held_out_fields = [code_field(field, tables, missing) for field in held_out]
     doubts = value_warnings([*fields, *held_out_fields], names_of(tables))
+    overlooked = overlooked_columns(tables, options)
+    if overlooked:
+        doubts.append(
+            "columns of other names have the same values or words, and were not compared; "
+            f"if they mean the same: {fields_to_give(overlooked)}"
+        )
     coded = {field.field.name: field for field in fields}
     left_out: list[LeftOut] = []
     if options.fields is None:
@@ -149,43 +155,3 @@ def markers_of(fields: Sequence[CodedField]) -> dict[str, dict[str, tuple[int, .
         for field in fields
         if field.markers
     }
-
-
-def chosen_fields(
-    tables: Sequence[RecordTable], options: LinkOptions
-) -> tuple[list[Field], list[Field]]:
-    """Return the fields to compare and the field that is held out, if any; check their columns."""
-    held_out: list[Field] = []
-    if options.held_out is not None:
-        held_out = checked_fields([options.held_out])
-    compared = shared_fields(tables)
-    if options.fields is not None:
-        compared = checked_fields(options.fields)
-    if any(field.kind == "address" for field in held_out):
-        raise ValueError(
-            "an address is compared by its parts, so it cannot be held out; hold out another column"
-        )
-    for name in options.ignore:
-        if name not in tables[-1].columns:
-            tables[0].column(name)
-    left_out = {*options.ignore, *(field.name for field in held_out)}
-    compared = [field for field in compared if field.name not in left_out]
-    for field in [*compared, *held_out]:
-        field_columns(field, tables)
-    if not compared:
-        raise ValueError(no_field_text(tables))
-    return compared, held_out
-
-
-def shared_fields(tables: Sequence[RecordTable]) -> list[Field]:
-    """Return the columns of a table, or those that two tables have in common, as fields."""
-    return [Field(name) for name in tables[0].names if name in tables[-1].names]
-
-
-def no_field_text(tables: Sequence[RecordTable]) -> str:
-    """Return the error of tables that have no field to compare."""
-    columns = " and ".join(", ".join(table.names) or "none" for table in tables)
-    return (
-        f"there is no field to compare; columns are: {visible(columns)}; "
-        "fields (--field A=B) pairs others"
-    )

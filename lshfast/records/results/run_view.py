@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lshfast._common.types import Float64Array, Int64Array
+from lshfast.records.chosen_fields import unpaired_columns
 from lshfast.records.links.decision import CandidateScores, all_points, links_above
 from lshfast.records.links.labels import NO_LABELS, PairLabels
 from lshfast.records.options import LinkOptions
@@ -18,7 +19,6 @@ from lshfast.records.results.rates import RateTable
 from lshfast.records.results.summary import LinkSummary
 from lshfast.records.tables.coded_fields import CodedField
 from lshfast.records.tables.dependent import DependentField
-from lshfast.records.tables.fields import as_field
 from lshfast.records.tables.keys import LeftOut
 from lshfast.records.tables.record_table import (
     RecordTable,
@@ -79,17 +79,7 @@ class Linked:
 
         There are none if the fields are given, or within one table.
         """
-        if self.single or self.options.fields is not None:
-            return [], []
-        first, second = self.tables
-        chosen = set(self.options.ignore)
-        if self.options.held_out is not None:
-            held_out = as_field(self.options.held_out)
-            chosen |= {held_out.name, held_out.column_of(1)}
-        return (
-            _names_besides(first, chosen.union(second.names)),
-            _names_besides(second, chosen.union(first.names)),
-        )
+        return unpaired_columns(self._scored.linkage.tables, self.options)
 
     @property
     def tables(self) -> tuple[RecordTable, RecordTable]:
@@ -252,11 +242,6 @@ class RunView:
             how = scorer.explained(*rows)[0]
             fields.append(ComparedField(name, part, how, values))
         return fields
-
-
-def _names_besides(table: RecordTable, others: Collection[str]) -> list[str]:
-    """Return the names of the columns of a table that are not among others."""
-    return [name for name in table.names if name not in others]
 
 
 def _arrays(rows: tuple[int, int]) -> tuple[Int64Array, Int64Array]:

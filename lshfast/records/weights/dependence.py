@@ -241,7 +241,8 @@ def pair_counts(
         first -= weighted[incomplete].T @ lacking
         total += (1 - lacking).T @ ((1 - lacking) * weights[incomplete, None])
         total += weights[~incomplete].sum(dtype=np.float64)
-    first += agree_in_one[:, None]
+    # Rounding of single precision may leave less than none.
+    first = np.maximum(first + agree_in_one[:, None], 0.0)
     return together, first, first.T, total, variance, in_all
 
 

@@ -1,0 +1,144 @@
+"""Columns of two tables that have other names and the same values or words.
+
+They are no fields unless the user says so: the values of a billing address are also those of a
+delivery address. But a run that overlooks them is named with what to type.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from shlex import quote
+from typing import Any
+
+import numpy as np
+
+from lshfast._common.types import Int64Array
+from lshfast._common.visible import visible
+from lshfast.records.tables.distinct_values import distinct_texts
+from lshfast.records.tables.fields import guess_kind
+from lshfast.records.values.strings import normal_forms
+
+MOST_COLUMNS = 40  # of each table that are looked at
+MOST_VALUES = 20_000  # different values of a column that are looked at
+LONGEST = 200  # characters of a value that are looked at
+FEWEST_VALUES = 3  # different values of a column
+LEAST_ALIKE = 0.3
+MOST_NAMED = 8  # pairs of columns in a message
+WITH_DIGITS = ("code", "number", "date")  # kinds of values that are mostly digits
+
+
+@dataclass(frozen=True)
+class ColumnSample:
+    """What some values of a column are.
+
+    Attributes
+    ----------
+    name : str
+    has_digits : bool
+        Whether the values are mostly digits.
+    values : frozenset of str
+        Normal forms without spaces.
+    words : dict of str to float
+        The part of the values that have each word.
+    """
+
+    name: str
+    has_digits: bool
+    values: frozenset[str]
+    words: dict[str, float]
+
+    @classmethod
+    def of(cls, name: str, column: Any) -> ColumnSample:
+        """Return the sample of a column."""
+        codes, texts = distinct_texts([column])
+        counts = np.bincount(codes[0][codes[0] >= 0], minlength=len(texts))
+        places = _places_with_text(texts)
+        sample = [texts[place][:LONGEST] for place in places.tolist()]
+        kind = guess_kind(sample, counts[places]) if sample else "category"
+        forms = normal_forms(sample) if sample else []
+        words = Counter(word for form in forms for word in set(form.split()))
+        return cls(
+            name,
+            kind in WITH_DIGITS,
+            frozenset(form.replace(" ", "") for form in forms) - {""},
+            {word: number / len(forms) for word, number in words.items()},
+        )
+
+    def likeness(self, other: ColumnSample) -> float:
+        """Return the greater of the shares of values and of words in common, 0 to 1."""
+        fewest = min(len(self.values), len(other.values))
+        if self.has_digits != other.has_digits or fewest < FEWEST_VALUES:
+            return 0.0
+        of_values = len(self.values & other.values) / fewest
+        common = self.words.keys() & other.words.keys()
+        in_both = sum(min(self.words[word], other.words[word]) for word in common)
+        least = min(sum(self.words.values()), sum(other.words.values()))
+        of_words = in_both / least if least and not self.has_digits else 0.0
+        return max(of_values, of_words)
+
+
+def _places_with_text(texts: Sequence[str]) -> Int64Array:
+    """Return the places of some strings that are not blank, at even distances."""
+    places = np.flatnonzero([bool(text.strip()) for text in texts])
+    return places[:: -(-len(places) // MOST_VALUES) or 1]
+
+
+def alike_columns(
+    first: Iterable[tuple[str, Any]], second: Iterable[tuple[str, Any]]
+) -> list[tuple[str, str]]:
+    """Return the names of columns of two tables that are alike, each in one pair at most.
+
+    Parameters
+    ----------
+    first, second : iterable of (str, column)
+        The names and values of the columns of each table.
+
+    Examples
+    --------
+    >>> alike_columns(
+    ...     [("tel", ["12 3", "45 6", "78 9"]), ("town", ["Rome", "Bath", "York"])],
+    ...     [("city", ["york", "rome", "bath"]), ("phone", ["123", "456", "789"])],
+    ... )
+    [('tel', 'phone'), ('town', 'city')]
+    """
+    samples = [
+        [ColumnSample.of(*column) for column in [*columns][:MOST_COLUMNS]]
+        for columns in (first, second)
+    ]
+    likeness = [
+        (one.likeness(other), place, other_place)
+        for place, one in enumerate(samples[0])
+        for other_place, other in enumerate(samples[1])
+    ]
+    pairs: dict[int, int] = {}
+    for value, place, other_place in sorted(likeness, key=_most_alike_first):
+        is_free = place not in pairs and other_place not in pairs.values()
+        if value >= LEAST_ALIKE and is_free:
+            pairs[place] = other_place
+    return [
+        (samples[0][place].name, samples[1][pairs[place]].name)
+        for place in sorted(pairs)
+    ]
+
+
+def _most_alike_first(candidate: tuple[float, int, int]) -> tuple[float, int, int]:
+    value, place, other_place = candidate
+    return -value, place, other_place
+
+
+def fields_to_give(pairs: Sequence[tuple[str, str]]) -> str:
+    """Return what to type so that pairs of columns are compared.
+
+    Examples
+    --------
+    >>> fields_to_give([("tel", "phone"), ("town", "city")])
+    '--field tel=phone --field town=city'
+    >>> fields_to_give([("tel", "phone number")])
+    "--field 'tel=phone number'"
+    """
+    return " ".join(
+        f"--field {quote(visible(f'{name}={other}'))}"
+        for name, other in pairs[:MOST_NAMED]
+    )
