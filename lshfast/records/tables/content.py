@@ -55,7 +55,7 @@ def sampled_rows(size: int, most: int, seed: Sequence[int]) -> Int64Array:
 
 def values_of(field: CodedField, side: int, rows: Int64Array) -> list[str]:
     """Return the normal forms of a field in some rows; those of dates and numbers are empty."""
-    if field.kind in ("date", "number", "category"):
+    if field.kind in ("date", "number"):
         return [""] * len(rows)
     return [
         field.values[code][:LONGEST] if code >= 0 else ""

@@ -45,6 +45,7 @@ from lshfast.records.weights.patterns import PairPatterns
 from lshfast.records.weights.relatives import (
     AgreementStates,
     changed_by_moves,
+    issued_once,
     shared_by_relatives,
 )
 from lshfast.records.weights.roles import FieldRoles
@@ -328,8 +329,6 @@ def fit_mixture(
         agreeing_levels(patterns, field, levels)
         for field, levels in enumerate(roles.close)
     ]
-    # Addresses that are made of names are similar together with them, not equal.
-    of_addresses = {edge for edge in edges if not roles.issued.isdisjoint(edge)}
     edges = dependent_pairs(votes, close, edges, None)
     searched = searched_fields(votes, close, edges)
     states = AgreementStates.of(votes, close, searched)
@@ -338,6 +337,9 @@ def fit_mixture(
         for field in telling_fields(patterns, len(close), edges)
         if field in searched
     ]
+    issued = issued_once(states, roles.issued, telling, edges)
+    # Addresses that are made of names are similar together with them, not equal.
+    of_addresses = {edge for edge in edges if not issued.isdisjoint(edge)}
     connected = changed_by_moves(
         states, telling, shared_by_relatives(states, telling, roles.full_names, edges)
     )
@@ -346,7 +348,7 @@ def fit_mixture(
     if len(searched) < len(close):
         states = AgreementStates.of(votes, close, range(len(close)))
     while True:
-        models = network(patterns, close, expected, edges, roles.issued)
+        models = network(patterns, close, expected, edges, issued)
         telling = telling_fields(patterns, len(close), edges)
         possible = possible_matches(
             votes.levels.T, close, telling, edges - of_addresses, roles.decisive
@@ -357,7 +359,7 @@ def fit_mixture(
         is_seen = (strangers <= MOST_DIFFERENT * most_matches) | states.surpass(
             strangers
         )
-        is_seen |= states.equal[:, sorted(roles.issued)].any(axis=1)
+        is_seen |= states.equal[:, sorted(issued)].any(axis=1)
         possible &= is_seen[states.of_pattern]
         mixture = maximise(patterns, models, possible, most_matches, ROUGH_TOLERANCE)
         all_edges = dependent_pairs(votes, close, edges, mixture.probabilities)

@@ -55,6 +55,7 @@ MANY_MATCHED = 0.2
 # Of the pairs that agree in all fields: those that are the only one of their record. .9 where some
 # relatives have equal given names; fewer if records match several others.
 LEAST_SINGLE = 0.85
+MANY_NAMESAKES = 0.1  # of namesakes who have equal e-mail addresses
 LEAST_CHANGED = 0.01  # of the matches, for a change of several fields
 MORE_CHANGED = 2.0  # times the changes that independent fields would have in common
 
@@ -168,6 +169,32 @@ class AgreementStates:
     def number(self, states: BoolArray) -> float:
         """Return the number of pairs that have some states."""
         return float(self.counts @ states)
+
+
+def issued_once(
+    states: AgreementStates,
+    issued: Collection[int],
+    telling: Sequence[int],
+    edges: set[Edge],
+) -> frozenset[int]:
+    """Return the e-mail addresses that other people of the same name do not have.
+
+    They are namesakes if they differ in most of the other fields that tell records apart. Without
+    such fields, equal addresses are believed.
+    """
+    once = set(issued)
+    for field in issued:
+        names = [
+            other for edge in edges if field in edge for other in edge if other != field
+        ]
+        others = [other for other in telling if other not in (field, *names)]
+        differing = states.different[:, others].sum(axis=1)
+        namesakes = states.all_equal(names) & (2 * differing > len(others))
+        number = states.number(namesakes & states.present[:, field])
+        equal = states.number(namesakes & states.equal[:, field])
+        if names and others and equal >= max(FEWEST_PAIRS, MANY_NAMESAKES * number):
+            once.remove(field)
+    return frozenset(once)
 
 
 def edges_among(fields: Sequence[int]) -> set[Edge]:
