@@ -329,6 +329,7 @@ def fit_mixture(
         agreeing_levels(patterns, field, levels)
         for field, levels in enumerate(roles.close)
     ]
+    of_names = {edge for edge in edges if not roles.issued.isdisjoint(edge)}
     edges = dependent_pairs(votes, close, edges, None)
     searched = searched_fields(votes, close, edges)
     states = AgreementStates.of(votes, close, searched)
@@ -337,9 +338,7 @@ def fit_mixture(
         for field in telling_fields(patterns, len(close), edges)
         if field in searched
     ]
-    issued = issued_once(states, roles.issued, telling, edges)
-    # Addresses that are made of names are similar together with them, not equal.
-    of_addresses = {edge for edge in edges if not issued.isdisjoint(edge)}
+    given_once = issued_once(states, roles.issued, telling, of_names)
     connected = changed_by_moves(
         states, telling, shared_by_relatives(states, telling, roles.full_names, edges)
     )
@@ -348,10 +347,18 @@ def fit_mixture(
     if len(searched) < len(close):
         states = AgreementStates.of(votes, close, range(len(close)))
     while True:
+        # An address that is shared with a telephone or a town is a household's.
+        issued = {
+            field
+            for field in given_once
+            if {edge for edge in edges if field in edge} <= of_names
+        }
         models = network(patterns, close, expected, edges, issued)
         telling = telling_fields(patterns, len(close), edges)
+        # Addresses that are made of names are similar together with them, not equal.
+        apart = {edge for edge in of_names if not issued.isdisjoint(edge)}
         possible = possible_matches(
-            votes.levels.T, close, telling, edges - of_addresses, roles.decisive
+            votes.levels.T, close, telling, edges - apart, roles.decisive
         )
         # Where strangers outnumber all matches that there can be, and nothing else shows, no match
         # is seen.

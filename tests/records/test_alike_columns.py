@@ -1,0 +1,76 @@
+"""Columns of two tables that have other names and the same values: a run names what to type."""
+
+import numpy as np
+import pytest
+
+from lshfast.records import match_records
+from lshfast.records.tables.alike_columns import alike_columns, fields_to_give
+
+RNG = np.random.default_rng(3)
+WORDS = ["".join(RNG.choice(list("abdeiklmnorstu"), 6)) for _ in range(200)]
+NAMES = [f"{WORDS[i]} {WORDS[j]}" for i, j in RNG.integers(0, 200, (120, 2))]
+PHONES = [f"0{number}" for number in RNG.integers(10**8, 10**9, 120)]
+TOWNS = [WORDS[place] for place in RNG.integers(0, 12, 120)]
+HERE = {
+    "name": NAMES[:80],
+    "phone": PHONES[:80],
+    "town": TOWNS[:80],
+    "visits": [*map(str, range(80))],
+}
+THERE = {
+    "tel": [f"({phone[:3]}) {phone[3:]}" for phone in PHONES[40:]],
+    "full name": [", ".join(reversed(name.split())).title() for name in NAMES[40:]],
+    "place": [town.upper() for town in TOWNS[40:]],
+    "note": ["-"] * 80,
+}
+
+
+def test_columns_are_paired_by_their_values_and_words():
+    pairs = alike_columns(HERE.items(), THERE.items())
+    assert pairs == [("name", "full name"), ("phone", "tel"), ("town", "place")]
+    given = fields_to_give(pairs)
+    assert given == "--field 'name=full name' --field phone=tel --field town=place"
+
+
+def test_the_error_without_fields_says_what_to_type():
+    with pytest.raises(
+        ValueError,
+        match=r"words: --field 'name=full name' --field phone=tel --field town=place$",
+    ):
+        match_records(HERE, THERE)
+    with pytest.raises(ValueError, match=r"others$"):
+        match_records({"name": NAMES}, {"tel": PHONES})
+
+
+def test_a_run_warns_of_columns_that_it_does_not_compare():
+    there = {**THERE, "phone": THERE["tel"]}
+    del there["tel"]
+    warned = match_records(HERE, there).summary.warnings[0]
+    assert warned.endswith(
+        "if they mean the same: --field 'name=full name' --field town=place"
+    )
+    fields = ["name=full name", "phone", "town=place"]
+    result = match_records(HERE, there, fields=fields)
+    assert not [text for text in result.summary.warnings if "other names" in text]
+    assert sorted(result.pairs()) == [(row + 40, row) for row in range(40)]
+    ignored = match_records(HERE, there, ignore=["name", "place"])
+    assert not [text for text in ignored.summary.warnings if "other names" in text]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (["1", "2", "3", "4"], ["one", "two", "three"]),
+        (["a", "b"], ["a", "b"]),
+        ([None, "", " "], ["x", "y", "z"]),
+        ([], []),
+    ],
+)
+def test_columns_that_are_not_alike(first, second):
+    assert alike_columns([("a", first)], [("b", second)]) == []
+
+
+def test_a_value_of_a_megabyte_and_many_columns_are_looked_at_in_part():
+    long = [str(place) + "x" * 1_000_000 for place in range(4)]
+    many = [(f"c{place}", long) for place in range(3)]
+    assert alike_columns(many, many[:1]) == [("c0", "c0")]
