@@ -6,7 +6,34 @@ import pytest
 from lshfast.records import dedup_records, match_records
 from lshfast.records.tables.fields import are_mail_addresses
 
-FIRSTS = ["anna", "bruno", "clara", "dmitri", "elena", "farid", "gudrun", "hector", "ingrid", "jamal", "katia", "lorenz", "miriam", "nikos", "olga", "pierre", "quentin", "rosa", "stefan", "tilda", "ulrich", "vera", "wanda", "xavier", "yusuf", "zoe"]  # fmt: skip
+FIRSTS = [
+    "anna",
+    "bruno",
+    "clara",
+    "dmitri",
+    "elena",
+    "farid",
+    "gudrun",
+    "hector",
+    "ingrid",
+    "jamal",
+    "katia",
+    "lorenz",
+    "miriam",
+    "nikos",
+    "olga",
+    "pierre",
+    "quentin",
+    "rosa",
+    "stefan",
+    "tilda",
+    "ulrich",
+    "vera",
+    "wanda",
+    "xavier",
+    "yusuf",
+    "zoe",
+]
 LASTS = [
     first + last
     for first in ["wal", "kor", "ber", "hal", "mun", "ost", "pet", "rin", "sol", "tam"]
