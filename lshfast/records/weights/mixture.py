@@ -16,7 +16,7 @@ discrimination power of dependency structures in record linkage", 1993.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,7 +45,7 @@ from lshfast.records.weights.patterns import PairPatterns
 from lshfast.records.weights.relatives import (
     AgreementStates,
     changed_by_moves,
-    issued_once,
+    equal_addresses,
     shared_by_relatives,
 )
 from lshfast.records.weights.roles import FieldRoles
@@ -95,8 +95,9 @@ class FieldModel:
     m, u : ndarray of float64, shape (joint levels,)
         The distributions among matches and strangers that have both values, given the parents; 1
         for missing values.
-    issued : bool
-        Whether strangers whose parents agree have equal values no more often than others.
+    most_equal : float
+        Of strangers have equal values, whatever the states of the parents, or as many as of all
+        strangers if these are more.
     """
 
     field: int
@@ -112,7 +113,7 @@ class FieldModel:
     sampled_weight: Float64Array
     m: Float64Array
     u: Float64Array
-    issued: bool
+    most_equal: float
 
     @classmethod
     def of(
@@ -123,7 +124,7 @@ class FieldModel:
         field: int,
         parents: tuple[int, ...],
         *,
-        issued: bool = False,
+        most_equal: float = 1.0,
     ) -> FieldModel:
         """Return the model of a field before anything is known."""
         parent_states = tuple(states_of_levels(close[parent]) for parent in parents)
@@ -166,7 +167,7 @@ class FieldModel:
             sampled_weight,
             start,
             start,
-            issued,
+            most_equal,
         )
 
     def distribution(
@@ -216,9 +217,10 @@ class FieldModel:
         self.u = self.distribution(
             strangers, prior, PRIOR_STRANGERS * self.sampled_weight
         )
-        if self.issued:
-            by_chance = np.minimum(self.u, prior)
-            self.u = np.where(self.level == EXACT_LEVEL, by_chance, self.u)
+        most = np.where(
+            self.level == EXACT_LEVEL, np.maximum(prior, self.most_equal), 1.0
+        )
+        self.u = np.minimum(self.u, most)
 
     def estimate_matches(self, matches: Float64Array, weighted: Float64Array) -> None:
         """Set m from the number of matches of each joint level: at most half of them differ.
@@ -338,7 +340,7 @@ def fit_mixture(
         for field in telling_fields(patterns, len(close), edges)
         if field in searched
     ]
-    given_once = issued_once(states, roles.issued, telling, of_names)
+    equal_shares = equal_addresses(states, roles.issued, telling, of_names)
     connected = changed_by_moves(
         states, telling, shared_by_relatives(states, telling, roles.full_names, edges)
     )
@@ -349,14 +351,14 @@ def fit_mixture(
     while True:
         # An address that is shared with a telephone or a town is a household's.
         issued = {
-            field
-            for field in given_once
+            field: share
+            for field, share in equal_shares.items()
             if {edge for edge in edges if field in edge} <= of_names
         }
         models = network(patterns, close, expected, edges, issued)
         telling = telling_fields(patterns, len(close), edges)
         # Addresses that are made of names are similar together with them, not equal.
-        apart = {edge for edge in of_names if not issued.isdisjoint(edge)}
+        apart = {edge for edge in of_names if any(field in issued for field in edge)}
         possible = possible_matches(
             votes.levels.T, close, telling, edges - apart, roles.decisive
         )
@@ -422,10 +424,10 @@ def network(
     close: Sequence[BoolArray],
     expected: Sequence[Float64Array],
     edges: set[Edge],
-    issued: Collection[int],
+    issued: Mapping[int, float],
 ) -> list[FieldModel]:
     """Return the models of the fields: each depends on the fields before it that agree together
-    with it. E-mail addresses, which are issued, depend on names.
+    with it. Addresses, `issued` with the share of namesakes that have equal ones, come last.
     """
     equal = [
         float(patterns.counts[patterns.levels[:, field] == EXACT_LEVEL].sum())
@@ -439,7 +441,7 @@ def network(
             expected[field],
             field,
             parents_of(order, place, edges),
-            issued=field in issued,
+            most_equal=issued.get(field, 1.0),
         )
         for place, field in enumerate(order)
     ]

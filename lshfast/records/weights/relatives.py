@@ -171,30 +171,34 @@ class AgreementStates:
         return float(self.counts @ states)
 
 
-def issued_once(
+def equal_addresses(
     states: AgreementStates,
     issued: Collection[int],
     telling: Sequence[int],
     edges: set[Edge],
-) -> frozenset[int]:
-    """Return the e-mail addresses that other people of the same name do not have.
+) -> dict[int, float]:
+    """Return how many namesakes have equal e-mail addresses, for the fields in which few have.
 
     They are namesakes if they differ in most of the other fields that tell records apart. Without
-    such fields, equal addresses are believed.
+    such fields nobody is known to be a namesake, and equal addresses are believed: the share is 0.
     """
-    once = set(issued)
+    shares = {}
     for field in issued:
         names = [
             other for edge in edges if field in edge for other in edge if other != field
         ]
         others = [other for other in telling if other not in (field, *names)]
+        if not others or not names:
+            shares[field] = 0.0
+            continue
         differing = states.different[:, others].sum(axis=1)
         namesakes = states.all_equal(names) & (2 * differing > len(others))
         number = states.number(namesakes & states.present[:, field])
         equal = states.number(namesakes & states.equal[:, field])
-        if names and others and equal >= max(FEWEST_PAIRS, MANY_NAMESAKES * number):
-            once.remove(field)
-    return frozenset(once)
+        share = equal / max(number, 1.0)
+        if share < MANY_NAMESAKES or equal < FEWEST_PAIRS:
+            shares[field] = share
+    return shares
 
 
 def edges_among(fields: Sequence[int]) -> set[Edge]:
