@@ -245,3 +245,28 @@ def test_long_values_are_no_keys():
     long = [f"{'x' * 200}{value}" for value in range(ROWS)]
     table = {"long": long, "surname": ["Lee", "Ray", "Orr"] * 100}
     assert left_out(table) == {}
+
+
+@pytest.mark.parametrize("written", ["as it is", "with zeros", "with an error"])
+def test_an_account_that_is_written_otherwise_is_compared(written):
+    """Few names differ from all others, so the account decides."""
+    rng = np.random.default_rng(6)
+    accounts = [str(number) for number in rng.integers(10**6, 10**7, ROWS)]
+    others = list(accounts)
+    if written == "with zeros":
+        others = [account.zfill(10) for account in accounts]
+    if written == "with an error":
+        others[::20] = [account[:3] + account[4:] for account in accounts[::20]]
+    names = rng.choice(["Ann Lee", "Bo Fox", "Cy Day", "Di Orr"], ROWS).tolist()
+    order = rng.permutation(ROWS).tolist()
+    found = match_records(
+        {"account": accounts, "name": names},
+        {
+            "account": [others[row] for row in order],
+            "name": [names[row] for row in order],
+        },
+    )
+    assert found.names == ["account", "name"]
+    assert sorted((order[j], i) for i, j in found.pairs()) == [
+        (row, row) for row in range(ROWS)
+    ]
