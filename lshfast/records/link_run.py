@@ -414,7 +414,7 @@ class LinkRun:
         ):
             yield assignment_warning(self._assignment)
         by_twos = learnt.by_twos if isinstance(learnt, Network) else ()
-        yield from field_warnings(self.task.scored, by_twos)
+        yield from field_warnings(self.task.scored, by_twos, len(links.i) > 0)
         rules_are_given = self.options.rules is not None
         has_nearest = any(map(is_whole, self.candidates.chosen.rules))
         reach = self.candidates.reach

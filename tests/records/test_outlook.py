@@ -177,3 +177,19 @@ def test_the_expected_precision_has_an_interval_that_marks_narrow():
         1,
     )
     assert match_records(a, b, scoring="points", threads=1).summary.precision is None
+
+
+def test_one_column_that_links_nothing_says_how_to_link_what_is_similar():
+    rng = np.random.default_rng(2)
+    words = ["north", "south", "first", "metal", "paper", "stone", "motor", "trade"]
+    names = [" ".join(rng.choice(words, 3)).title() for _ in range(600)]
+    result = match_records({"name": names[:400]}, {"name": names[200:]})
+    assert not len(result)
+    assert result.summary.warnings[0].endswith(
+        "or link what is similar (--scoring points)"
+    )
+    similar = match_records(
+        {"name": names[:60]}, {"name": names[20:]}, scoring="points"
+    )
+    assert len(similar) >= 30
+    assert "agree in it by chance are linked" in similar.summary.warnings[0]

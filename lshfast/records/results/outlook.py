@@ -166,14 +166,11 @@ def assignment_warning(assign: str) -> str:
 
 
 def field_warnings(
-    coded: Sequence[CodedField], by_twos: Sequence[str]
+    coded: Sequence[CodedField], by_twos: Sequence[str], are_linked: bool
 ) -> Iterator[str]:
     """Yield warnings of fields; `by_twos` are those whose dependence was sought by twos only."""
     if len(coded) == 1:
-        yield (
-            f"only {coded[0].field.name!r} was compared, so records that agree in it by chance "
-            "are linked; name more columns that mean the same with fields (--field NAME=OTHER)"
-        )
+        yield one_field_warning(coded[0].field.name, are_linked)
     sparse = [
         field.field.name for field in coded if min(field.present) < MOSTLY_MISSING
     ]
@@ -185,6 +182,20 @@ def field_warnings(
             "records share, such as the address of a household; if related records are linked, "
             f"leave out others (--ignore): {_listed(by_twos)}"
         )
+
+
+def one_field_warning(name: str, are_linked: bool) -> str:
+    """Return a warning that one field does not show which records match."""
+    more = "name more columns that mean the same with fields (--field NAME=OTHER)"
+    if are_linked:
+        return (
+            f"only {name!r} was compared, so records that agree in it by chance are linked; "
+            f"{more}"
+        )
+    return (
+        f"only {name!r} was compared, which does not tell matches from records that agree by "
+        f"chance, so none are linked; {more}, or link what is similar (--scoring points)"
+    )
 
 
 def reach_warnings(reach: Reach, rules_are_given: bool) -> Iterator[str]:
