@@ -180,6 +180,7 @@ def test_the_expected_precision_has_an_interval_that_marks_narrow():
 
 
 def test_one_column_that_links_nothing_says_how_to_link_what_is_similar():
+    """Names that repeat within the tables show nothing."""
     rng = np.random.default_rng(2)
     words = ["north", "south", "first", "metal", "paper", "stone", "motor", "trade"]
     names = [" ".join(rng.choice(words, 3)).title() for _ in range(600)]
@@ -189,7 +190,28 @@ def test_one_column_that_links_nothing_says_how_to_link_what_is_similar():
         "or link what is similar (--scoring points)"
     )
     similar = match_records(
-        {"name": names[:60]}, {"name": names[20:]}, scoring="points"
+        {"name": names[:400]}, {"name": names[200:]}, scoring="points"
     )
-    assert len(similar) >= 30
+    assert len(similar) >= 200
     assert "agree in it by chance are linked" in similar.summary.warnings[0]
+
+
+@pytest.mark.parametrize("both", [0, 60, 350])
+def test_one_column_of_different_names_is_linked_beyond_what_each_table_has(both):
+    """Pairs within the tables show how often strangers have equal or close names."""
+    rng = np.random.default_rng(4)
+    syllables = ["ka", "lo", "mi", "ter", "bu", "den", "vil", "san", "ne", "gor"]
+    words = sorted({"".join(rng.choice(syllables, 3)) for _ in range(400)})
+    names = list(
+        dict.fromkeys(" ".join(rng.choice(words, 3)).title() for _ in range(900))
+    )
+    others = [
+        name if place % 3 else f"{name[:4]}{name[5:]}"
+        for place, name in enumerate(names)
+    ]
+    result = match_records(
+        {"name": names[:400]}, {"name": others[400 - both : 800 - both]}
+    )
+    right = sum(i - j == 400 - both for i, j in result.pairs())
+    assert len(result) - right <= 2
+    assert right >= 0.9 * both

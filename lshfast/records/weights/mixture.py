@@ -26,6 +26,7 @@ from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast.records.comparison.nearness import EXACT_LEVEL, MISSING_LEVEL
 from lshfast.records.distinct import distinct_rows
 from lshfast.records.weights.dependence import (
+    CLOSE,
     DIFFERENT,
     MOST_DIFFERENT,
     MOST_ONE_BY_ONE,
@@ -95,9 +96,11 @@ class FieldModel:
     m, u : ndarray of float64, shape (joint levels,)
         The distributions among matches and strangers that have both values, given the parents; 1
         for missing values.
-    most_equal : float
-        Of strangers have equal values, whatever the states of the parents, or as many as of all
-        strangers if these are more.
+    most : ndarray of float64, shape (levels,)
+        The greatest part of the strangers that has each level.
+    of_namesakes : float
+        The greatest part of strangers whose parents agree that has equal values, if it is more than
+        that of all strangers.
     """
 
     field: int
@@ -113,7 +116,8 @@ class FieldModel:
     sampled_weight: Float64Array
     m: Float64Array
     u: Float64Array
-    most_equal: float
+    most: Float64Array
+    of_namesakes: float
 
     @classmethod
     def of(
@@ -124,7 +128,8 @@ class FieldModel:
         field: int,
         parents: tuple[int, ...],
         *,
-        most_equal: float = 1.0,
+        most: Float64Array | None = None,
+        of_namesakes: float = 1.0,
     ) -> FieldModel:
         """Return the model of a field before anything is known."""
         parent_states = tuple(states_of_levels(close[parent]) for parent in parents)
@@ -167,7 +172,8 @@ class FieldModel:
             sampled_weight,
             start,
             start,
-            most_equal,
+            np.ones(len(expected)) if most is None else most,
+            of_namesakes,
         )
 
     def distribution(
@@ -217,9 +223,10 @@ class FieldModel:
         self.u = self.distribution(
             strangers, prior, PRIOR_STRANGERS * self.sampled_weight
         )
-        most = np.where(
-            self.level == EXACT_LEVEL, np.maximum(prior, self.most_equal), 1.0
-        )
+        most = self.most[self.level]
+        of_namesakes = np.maximum(prior, self.of_namesakes)
+        equal = self.level == EXACT_LEVEL
+        most = np.where(equal, np.minimum(most, of_namesakes), most)
         self.u = np.minimum(self.u, most)
 
     def estimate_matches(self, matches: Float64Array, weighted: Float64Array) -> None:
@@ -355,7 +362,7 @@ def fit_mixture(
             for field, share in equal_shares.items()
             if {edge for edge in edges if field in edge} <= of_names
         }
-        models = network(patterns, close, expected, edges, issued)
+        models = network(patterns, close, expected, edges, roles.decisive, issued)
         telling = telling_fields(patterns, len(close), edges)
         # Addresses that are made of names are similar together with them, not equal.
         apart = {edge for edge in of_names if any(field in issued for field in edge)}
@@ -369,6 +376,7 @@ def fit_mixture(
             strangers
         )
         is_seen |= states.equal[:, sorted(issued)].any(axis=1)
+        is_seen |= (states.states[:, roles.measured] <= CLOSE).any(axis=1)
         possible &= is_seen[states.of_pattern]
         mixture = maximise(patterns, models, possible, most_matches, ROUGH_TOLERANCE)
         all_edges = dependent_pairs(votes, close, edges, mixture.probabilities)
@@ -424,6 +432,7 @@ def network(
     close: Sequence[BoolArray],
     expected: Sequence[Float64Array],
     edges: set[Edge],
+    decisive: Mapping[int, Float64Array],
     issued: Mapping[int, float],
 ) -> list[FieldModel]:
     """Return the models of the fields: each depends on the fields before it that agree together
@@ -441,7 +450,8 @@ def network(
             expected[field],
             field,
             parents_of(order, place, edges),
-            most_equal=issued.get(field, 1.0),
+            most=decisive.get(field),
+            of_namesakes=issued.get(field, 1.0),
         )
         for place, field in enumerate(order)
     ]

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as attribute
 
 import numpy as np
 
-from lshfast._common.types import BoolArray
+from lshfast._common.types import BoolArray, Float64Array
 from lshfast.records.comparison.full_names import have_several_words
 from lshfast.records.comparison.levels import FieldComparer
+from lshfast.records.comparison.nearness import EXACT_LEVEL, MISSING_LEVEL
 from lshfast.records.linkage import Linkage
 from lshfast.records.tables.coded_fields import CodedField
 
 # of the values of a field that is decisive
 MOST_REPEATED = 0.01
 FEWEST_VALUES = 20
+HALF_A_PAIR = 0.5  # that is added to the agreeing pairs of a table, which may have none
+SAMPLED_PAIRS = 200_000  # of each table
 # Nine tenths of the dates of birth of a table are not nearer to each other.
 BIRTHS_DAYS = 20 * 365.0
 
@@ -31,9 +35,10 @@ class FieldRoles:
     doubtful : tuple of ndarray of bool
         Which levels of each field count neither as agreement nor as difference, if they are rare
         by chance.
-    decisive : frozenset of int
-        Fields whose values are different in nearly all records of a table; equal ones are never
-        outvoted.
+    decisive : dict of int to ndarray of float64, shape (levels,)
+        Fields whose values are different in nearly all records of a table; equal ones of two tables
+        are never outvoted. With them, the greatest part of strangers that has each level, by pairs
+        within the tables: 1 where it was not measured.
     issued : frozenset of int
         Fields of e-mail addresses. An address is often made of a name, and is given out once: the
         addresses of two namesakes are similar, but equal no more often than those of others.
@@ -45,7 +50,7 @@ class FieldRoles:
 
     close: tuple[BoolArray, ...]
     doubtful: tuple[BoolArray, ...]
-    decisive: frozenset[int] = frozenset()
+    decisive: Mapping[int, Float64Array] = attribute(default_factory=dict)
     issued: frozenset[int] = frozenset()
     full_names: frozenset[int] = frozenset()
     may_differ: frozenset[int] = frozenset()
@@ -55,14 +60,28 @@ class FieldRoles:
         """Return the roles of the fields of a linkage."""
         fields = list(enumerate(comparer.coded for comparer in comparers))
         levels = [comparer.field_levels for comparer in comparers]
+        alone = sum(field.kind != "category" for _, field in fields) == 1
         return cls(
             tuple(field_levels.close for field_levels in levels),
             tuple(field_levels.doubtful for field_levels in levels),
-            frozenset(n for n, field in fields if is_decisive(linkage, field)),
+            {
+                n: most_within(linkage, comparers[n], alone)
+                for n, field in fields
+                if is_decisive(linkage, field)
+            },
             frozenset(n for n, field in fields if field.are_mail_addresses),
             frozenset(n for n, field in fields if are_full_names(field)),
             frozenset(n for n, field in fields if tells_no_person(field)),
         )
+
+    @property
+    def measured(self) -> list[int]:
+        """Fields of which pairs within the tables show how often strangers agree."""
+        return [
+            number
+            for number, most in self.decisive.items()
+            if (most[self.close[number]] < 1).all()
+        ]
 
     def of_fields(self, kept: Sequence[int]) -> FieldRoles:
         """Return the roles of some fields, which are numbered anew in their order."""
@@ -73,7 +92,11 @@ class FieldRoles:
         return FieldRoles(
             tuple(self.close[field] for field in kept),
             tuple(self.doubtful[field] for field in kept),
-            renumbered(self.decisive),
+            {
+                number: self.decisive[field]
+                for number, field in enumerate(kept)
+                if field in self.decisive
+            },
             renumbered(self.issued),
             renumbered(self.full_names),
             renumbered(self.may_differ),
@@ -83,6 +106,37 @@ class FieldRoles:
 def is_decisive(linkage: Linkage, coded: CodedField) -> bool:
     """Return whether equal values of a field of two tables identify one record each."""
     return linkage.b is not None and names_records(coded)
+
+
+def equal_within(coded: CodedField) -> float:
+    """Return which part of the pairs of records of one table are equal, of two tables."""
+    counts = [np.bincount(codes[codes >= 0]) for codes in coded.codes]
+    equal = sum(float((count * (count - 1)).sum()) for count in counts) / 2
+    pairs = sum(float(count.sum()) * float(count.sum() - 1) for count in counts) / 2
+    return (equal + HALF_A_PAIR) / max(pairs, 1.0)
+
+
+def most_within(linkage: Linkage, comparer: FieldComparer, alone: bool) -> Float64Array:
+    """Return the part of the pairs within two tables that has each level, of equal or close values.
+
+    Strangers of two tables agree as the records of each table do. If a field is the only evidence,
+    nothing else shows what strangers are like, and close values are measured too.
+    """
+    most = np.ones(len(comparer.labels))
+    if alone:
+        close = comparer.field_levels.close
+        rng = np.random.default_rng([linkage.seed, 9])
+        counts = np.full(len(most), HALF_A_PAIR, np.float64)
+        for codes in comparer.coded.codes:
+            first = rng.integers(0, len(codes), SAMPLED_PAIRS)
+            second = rng.integers(0, len(codes) - 1, SAMPLED_PAIRS)
+            second += second >= first
+            levels = comparer.levels(codes[first], codes[second])
+            counts += np.bincount(levels, minlength=len(most))
+        counts[MISSING_LEVEL] = 0
+        most[close] = (counts / counts.sum())[close]
+    most[EXACT_LEVEL] = equal_within(comparer.coded)
+    return most
 
 
 def names_records(coded: CodedField) -> bool:
