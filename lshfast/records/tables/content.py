@@ -31,6 +31,8 @@ def shared_content(fields: Sequence[CodedField], seed: int) -> set[tuple[int, in
         rows = sampled_rows(len(fields[0].codes[side]), most, [seed, 8])
         columns = [values_of(field, side, rows) for field in fields]
         for (f, first), (g, second) in combinations(enumerate(columns), 2):
+            if not may_share(fields[f], fields[g]):
+                continue
             pairs = [both for both in zip(first, second, strict=True) if all(both)]
             if len(pairs) < FEWEST_ROWS:
                 continue
@@ -44,6 +46,19 @@ def shared_content(fields: Sequence[CodedField], seed: int) -> set[tuple[int, in
             if shared - by_chance >= LEAST_SHARED * len(pairs):
                 edges.add((f, g))
     return edges
+
+
+def may_share(first: CodedField, second: CodedField) -> bool:
+    """Return whether one of two fields may be made of the other.
+
+    Categories, such as given names of which there are few, are looked for in e-mail addresses only:
+    the town in the name of a hotel says something of its own.
+    """
+    return (
+        "category" not in (first.kind, second.kind)
+        or first.are_mail_addresses
+        or second.are_mail_addresses
+    )
 
 
 def sampled_rows(size: int, most: int, seed: Sequence[int]) -> Int64Array:
