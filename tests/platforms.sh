@@ -26,17 +26,22 @@ mingw=x86_64-w64-mingw32-gcc
 wine=$(command -v wine64 || ls /usr/lib/wine/wine64 2>/dev/null || true) # Debian's `wine` asks for 32-bit programs, too
 export WINEPREFIX=$folder/wine WINEDEBUG=-all
 
-# build NAME COMPILER...: all programs, into $folder/NAME
+# build NAME COMPILER...: all programs, into $folder/NAME. They are compiled before they are linked, so that ccache keeps
+# their objects.
 build() {
-  local name=$1 source program
+  local name=$1 source program objects
   shift
   mkdir "$folder/$name"
   for source in $sources; do
     # shellcheck disable=SC2086 (the flags are a list)
     "$@" $flags -c "$source" -o "$folder/$name/$(basename "$source" .c).o"
   done
+  objects=$(ls "$folder/$name"/*.o)
   for program in $programs; do
-    "$@" -std=c11 -O1 -Isrc "$program" "$folder/$name"/*.o -o "$folder/$name/$(basename "$program" .c).exe" -static -lm
+    program=$(basename "$program" .c)
+    "$@" -std=c11 -O1 -Isrc -c "tests/sanitize/$program.c" -o "$folder/$name/$program.o"
+    # shellcheck disable=SC2086
+    "$@" "$folder/$name/$program.o" $objects -o "$folder/$name/$program.exe" -static -lm
   done
 }
 

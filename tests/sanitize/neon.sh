@@ -20,7 +20,8 @@ programs=$(find tests -name 'sanitize*.c')
 flags="-std=gnu11 -ffp-contract=off -fvisibility=hidden -Wall -Wextra -Werror -Wno-maybe-uninitialized -Isrc"
 
 # build NAME LEVEL COMPILER FLAGS...: only the kernels of AArch64 are optimized as they are shipped. Digests do not depend
-# on that, and compiling takes longer than the programs.
+# on that, and compiling takes longer than the programs. These are compiled before they are linked, so that ccache keeps
+# their objects.
 build() {
     name=$1
     level=$2
@@ -30,9 +31,12 @@ build() {
     for source in $sources; do
         "$@" $flags "$level" -c "$source" -o "$folder/$name/$(basename "$source" .c).o"
     done
+    objects=$(ls "$folder/$name"/*.o)
     # shellcheck disable=SC2086
     for program in $programs; do
-        "$@" $flags -O1 "$program" "$folder/$name"/*.o -o "$folder/$(basename "$program" .c)-$name" -lm
+        object=$folder/$name/$(basename "$program" .c).o
+        "$@" $flags -O1 -c "$program" -o "$object"
+        "$@" $flags "$object" $objects -o "$folder/$(basename "$program" .c)-$name" -lm
     done
 }
 

@@ -12,7 +12,8 @@ sources=$(ls src/*/*.c | grep -v _module)
 sanitizers="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all"
 programs=$(cd tests/sanitize && ls sanitize*.c | sed "s/\.c$//")
 
-# build NAME FLAGS...: the programs themselves are optimized little, since compiling them takes longer than to run them.
+# build NAME FLAGS...: the programs themselves are optimized little, since compiling them takes longer than to run them. They
+# are compiled before they are linked, so that ccache keeps their objects.
 build() {
     name=$1
     shift
@@ -22,9 +23,11 @@ build() {
     for source in $sources; do
         ${CC:-cc} $flags -c "$source" -o "$folder/$name/$(basename "$source" .c).o"
     done
+    objects=$(ls "$folder/$name"/*.o)
     # shellcheck disable=SC2086
     for program in $programs; do
-        ${CC:-cc} $flags -O1 "tests/sanitize/$program.c" "$folder/$name"/*.o -o "$folder/$program-$name" -lm
+        ${CC:-cc} $flags -O1 -c "tests/sanitize/$program.c" -o "$folder/$program-$name.o"
+        ${CC:-cc} $flags "$folder/$program-$name.o" $objects -o "$folder/$program-$name" -lm
     done
 }
 

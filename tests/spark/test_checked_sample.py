@@ -120,6 +120,7 @@ def limit_pairs(monkeypatch, near, crowd, pairs):
 
 
 @pytest.mark.slow
+@pytest.mark.one_case
 @pytest.mark.parametrize("pairs", [800, 1600])
 def test_a_crowd_has_the_figures_of_a_smaller_sample(monkeypatch, crowd, pairs):
     """The first limit of a task is reached only because it counts copies."""
@@ -134,6 +135,7 @@ def test_a_crowd_has_the_figures_of_a_smaller_sample(monkeypatch, crowd, pairs):
 
 
 @pytest.mark.slow
+@pytest.mark.one_case
 @pytest.mark.parametrize("most", [50, 150])
 def test_a_crowd_that_the_driver_would_collect_is_an_error(monkeypatch, crowd, most):
     """In the first case, each task stops."""

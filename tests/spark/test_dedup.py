@@ -53,21 +53,15 @@ def test_partitions_do_not_matter(spark, rows, partitions):
             spark.conf.set(name, value)
 
 
+# The slow tests have runs within such limits in tests/engine/executors/test_same_answers.py.
+@pytest.mark.weekly
 @pytest.mark.parametrize(
     ("limits", "options"),
     [
         (Limits(0, 1, 0), {}),
-        pytest.param(Limits(1 << 20, 1), {}, marks=pytest.mark.weekly),
-        pytest.param(
-            Limits(0, 1),
-            {"groups": "components", "verify": "signature"},
-            marks=pytest.mark.weekly,
-        ),
-        pytest.param(
-            Limits(0, 1 << 20),
-            {"groups": "components", "verify": "signature"},
-            marks=pytest.mark.weekly,
-        ),
+        (Limits(1 << 20, 1), {}),
+        (Limits(0, 1), {"groups": "components", "verify": "signature"}),
+        (Limits(0, 1 << 20), {"groups": "components", "verify": "signature"}),
     ],
     ids=str,
 )
@@ -261,24 +255,31 @@ def test_a_name_of_ids_that_the_result_uses(spark):
         lshfast.spark.dedup(frame, id="group")
 
 
-def test_values_of_each_type(spark):
+# Strings and integers are in tests/engine/executors/test_same_answers.py, too.
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("double", [1e16, 0.5, float("nan"), None, 1.0, 1.0, 1.0]),
+        ("date", [None, *(datetime.date(2024, 5, i + 1) for i in range(6))]),
+        *(
+            pytest.param(kind, values, marks=pytest.mark.weekly)
+            for kind, values in {
+                "string": ["a", "", None, "x" * 300, "b", "b", "b"],
+                "boolean": [True, False, None, True, True, True, True],
+                "long": [1, 2, None, 2**62, 5, 5, 5],
+            }.items()
+        ),
+    ],
+)
+def test_values_of_each_type(spark, kind, values):
     texts = [f"article {i} of {i * i}" for i in range(6)] + ["article 0 of 0"]
-    columns = {
-        "s string": ["a", "", None, "x" * 300, "b", "b", "b"],
-        "f double": [1e16, 0.5, float("nan"), None, 1.0, 1.0, 1.0],
-        "b boolean": [True, False, None, True, True, True, True],
-        "n long": [1, 2, None, 2**62, 5, 5, 5],
-        "d date": [None, *[datetime.date(2024, 5, i + 1) for i in range(6)]],
-    }
-    rows = list(zip(range(7), texts, *columns.values(), strict=True))
-    frame = spark.createDataFrame(rows, ", ".join(["id int", "text string", *columns]))
-    for column, values in columns.items():
-        name = column.split()[0]
-        found, summary = lshfast.spark.dedup_with_summary(frame, by=name)
-        found.unpersist()
-        assert summary.by == replace(
-            lshfast.dedup(texts, by=values).summary.by, column=name
-        )
+    rows = list(zip(range(7), texts, values, strict=True))
+    frame = spark.createDataFrame(rows, f"id int, text string, value {kind}")
+    found, summary = lshfast.spark.dedup_with_summary(frame, by="value")
+    found.unpersist()
+    assert summary.by == replace(
+        lshfast.dedup(texts, by=values).summary.by, column="value"
+    )
 
 
 def test_columns_that_cannot_be_counted_by(spark):
@@ -292,19 +293,15 @@ def test_columns_that_cannot_be_counted_by(spark):
         lshfast.spark.dedup(frame, max_removed=2)
 
 
-def test_a_value_of_which_too_many_rows_are_removed(spark):
+@pytest.mark.one_case
+@pytest.mark.parametrize(("value", "other"), [(1e16, None), (None, 1e16)])
+def test_a_value_of_which_too_many_rows_are_removed(spark, value, other):
     texts = ["the same words stand on each page of this site"] * 30 + [
         f"article {i} of {i * i}" for i in range(60)
     ]
-    rows = [(i, text, [None, 1e16][i < 30]) for i, text in enumerate(texts)]
-    for swapped in (False, True):
-        values = [
-            (i, text, value if not swapped else 1e16 if value is None else None)
-            for i, text, value in rows
-        ]
-        frame = spark.createDataFrame(values, "id int, text string, value double")
-        with pytest.raises(lshfast.TooManyRemovedError) as caught:
-            lshfast.spark.dedup(frame, by="value", max_removed=0.5)
-        assert caught.value.excesses == (
-            ("value", None if swapped else "1e+16", 30, 29, ((0, 29),)),
-        )
+    rows = [(i, text, value if i < 30 else other) for i, text in enumerate(texts)]
+    frame = spark.createDataFrame(rows, "id int, text string, value double")
+    with pytest.raises(lshfast.TooManyRemovedError) as caught:
+        lshfast.spark.dedup(frame, by="value", max_removed=0.5)
+    name = None if value is None else str(value)
+    assert caught.value.excesses == (("value", name, 30, 29, ((0, 29),)),)

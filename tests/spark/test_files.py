@@ -325,6 +325,7 @@ def shown(page):
     )
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
 def test_the_page_is_that_of_one_machine(spark, tmp_path, rows, suffix):
     rows = sorted(
@@ -524,6 +525,7 @@ def test_too_many_rows_that_would_be_removed(spark, tmp_path, kind):
     assert len(lines_of(out)) == 31
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("removed", ["removed.parquet", "removed.jsonl"])
 def test_explain_finds_the_options_in_the_folder(spark, tmp_path, rows, removed):
     rows = [{"key": row["id"], "body": row["text"] or ""} for row in rows]
@@ -563,7 +565,7 @@ def test_explain_finds_the_options_in_the_folder(spark, tmp_path, rows, removed)
     assert "the threshold is 0.6" in said
 
 
-@pytest.mark.slow
+@pytest.mark.one_case
 @pytest.mark.parametrize("format", ["jsonl", "parquet"])
 def test_texts_of_several_columns_and_paths(spark, tmp_path, format):
     rows = [

@@ -26,6 +26,7 @@ def frame_of(spark, ids, rows, schema=SCHEMA):
     return spark.createDataFrame(list(zip(ids, lists, strict=True)), schema)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
@@ -62,6 +63,7 @@ def test_pairs_are_those_of_one_machine(spark):
     assert summary.pairs == len(found) > 50
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("rows", [[], [None, np.zeros(3)], [None, np.ones(3)]], ids=str)
 def test_frames_with_less_than_two_vectors(spark, rows):
     ids = list(range(len(rows)))
@@ -71,6 +73,7 @@ def test_frames_with_less_than_two_vectors(spark, rows):
     ]
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     ("rows", "message"),
     [

@@ -122,15 +122,9 @@ REFUSED = {
 }  # fmt: skip
 
 
-# A cluster is weekly where workers of the session of the tests can have the same fault.
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param("no lshfast", marks=pytest.mark.weekly),
-        "one of two executors",
-        pytest.param("a worker that comes later", marks=pytest.mark.weekly),
-    ],
-)
+# Each starts a cluster; workers of the session of the tests have the same faults below.
+@pytest.mark.weekly
+@pytest.mark.parametrize("name", REFUSED)
 def test_workers_are_refused_in_one_line(tmp_path, without, name):
     folder, places, master, look, beginning, reason = REFUSED[name]
     package = without if folder == "without" else copy_package(tmp_path / "other")

@@ -23,6 +23,7 @@ def folder(tmp_path):
     shutil.which("make") is None or shutil.which("seq") is None,
     reason="there is no make",
 )
+@pytest.mark.one_case
 @pytest.mark.parametrize("ignored", [None, 0.4])
 def test_makefile(folder, ignored):
     """It is ended in the middle, and goes on."""

@@ -251,7 +251,7 @@ RAY = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.weekly  # the slow test of Dask runs tasks in the workers of another library, too
 def test_ray(folder):
     pytest.importorskip("ray", reason="Ray is missing: install lshfast[test]")
     work = planned(folder, shards=2, tasks=1)

@@ -196,7 +196,12 @@ LONG = [
 ]  # each takes every eighth case of JSON Lines in the tests that are not slow
 FEW = 400  # rows
 
-LIMITS = [Limits(), Limits(driver_records=1000), Limits(0, 1), Limits(1 << 20, 1)]
+LIMITS = [
+    Limits(),
+    Limits(driver_records=1000),
+    Limits(0, 1, 0),
+    Limits(1 << 20, 1),
+]
 OF_SPARK = [case for case in EVERY if Spark(None, None).takes(case)]
 
 # Options that change no answer, or that are about other outputs or kinds of items; they have tests
