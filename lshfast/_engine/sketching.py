@@ -12,7 +12,7 @@ import numpy as np
 
 from lshfast._common.growing import GrowingArray
 from lshfast._common.progress import Progress
-from lshfast._common.rows import int64_range
+from lshfast._common.rows import evenly_spaced, int64_range
 from lshfast._common.run_key import RunKey
 from lshfast._common.threads import for_each_piece, ordered_map, pieces
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
@@ -367,9 +367,7 @@ def _are_crowd(column: Column, plan: Plan) -> bool:
     n = len(column)
     if n < LEAST_SHARE * SAMPLE_ROWS:
         return False
-    sample = column.take(np.linspace(0, n - 1, SAMPLE_ROWS).astype(np.int64)).tokens(
-        plan.hasher.seed
-    )
+    sample = column.take(evenly_spaced(n, SAMPLE_ROWS)).tokens(plan.hasher.seed)
     return are_crowd(sample, n, plan.hasher, plan.bands, plan.threshold)
 
 

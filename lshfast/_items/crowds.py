@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from lshfast._common.rows import int64_range, parts_of_rows
+from lshfast._common.rows import evenly_spaced, int64_range, parts_of_rows
 from lshfast._common.threads import ordered_map
 from lshfast._common.types import (
     BoolArray,
@@ -112,9 +112,7 @@ def count_others(
 
     Of many bands, COUNTED_BANDS are counted for all.
     """
-    counted_bands = np.unique(
-        np.linspace(0, bands - 1, min(bands, COUNTED_BANDS)).astype(np.int64)
-    ).tolist()
+    counted_bands = evenly_spaced(bands, COUNTED_BANDS).tolist()
     itself = np.isin(right_rows, left_rows)
 
     def count(band: int) -> Int64Array:

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import numpy as np
 
 from lshfast._common.progress import Progress
+from lshfast._common.rows import evenly_spaced
 from lshfast._common.run_key import draw_hash_key
 from lshfast._common.threads import ordered_map, thread_count
 from lshfast._common.types import Int64Array, PairArray, UInt32Array
@@ -517,8 +518,7 @@ def bitmap_search(
 
 def _cheapest(searches: dict[str, Callable[[], Searcher]], n: int) -> str:
     """Return the method that takes the fewest steps for a sample of the probing sets."""
-    sample = np.linspace(0, max(0, n - 1), min(n, TRIED)).astype(np.int64)
-    probes = np.unique(sample).tolist()
+    probes = evenly_spaced(n, TRIED).tolist()
     costs = {}
     for method, new_search in searches.items():
         search = new_search()

@@ -12,7 +12,7 @@ from lshfast._common.display import Figure, counted
 from lshfast._common.rows import int64_range, runs_of
 from lshfast._common.types import Int64Array
 from lshfast._io.pages.diagrams import SharedPart, covered, text_map
-from lshfast._io.pages.page import render, short
+from lshfast._io.pages.page import over_range, render, short
 from lshfast._io.pages.svg import Bar, Bin, bars, histogram
 from lshfast.passages.pairs import TextPairs, one_of_each_crowd
 from lshfast.passages.plan import PassagePlan
@@ -427,11 +427,11 @@ def _examples(
 ) -> Iterator[tuple[str, list[PairExample]]]:
     """Yield why pairs of texts are shown, and the pairs."""
     pairs = _pairs(spans)
-    number = min(max(len(pairs) - MOST_ALIKE, 0), OVER_RANGE)
-    places = np.linspace(MOST_ALIKE, len(pairs) - 1, number).round().astype(np.int64)
+    other_pairs = pairs[MOST_ALIKE:]
+    places = over_range(len(other_pairs), OVER_RANGE)
     pairs_by_reason = {
         "Texts with the most in common": pairs[:MOST_ALIKE],
-        "Other texts": [pairs[place] for place in np.unique(places).tolist()],
+        "Other texts": [other_pairs[place] for place in places.tolist()],
     }
     texts_of_sides: list[Mapping[int, str]] = [{}, {}]
     if texts:
@@ -481,7 +481,7 @@ def _pairs(found_spans: FoundSpans) -> list[TextPair]:
 
 def _thinned(size: int) -> Int64Array:
     """Return the first places, and some over the whole of `size`."""
-    places = np.linspace(MOST_ALIKE, size - 1, OVER_RANGE).round().astype(np.int64)
+    places = MOST_ALIKE + over_range(size - MOST_ALIKE, OVER_RANGE)
     return np.append(int64_range(MOST_ALIKE), places)
 
 

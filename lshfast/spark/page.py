@@ -22,9 +22,9 @@ from lshfast._engine.pages.evidence import (
     InputRows,
     of_large_group,
     places_in_group,
-    spread,
 )
 from lshfast._io.pages.differences import Span
+from lshfast._io.pages.page import over_range
 from lshfast.spark.run import FILE
 from lshfast.spark.session import configured
 
@@ -194,7 +194,8 @@ def _evidence(
         for row in candidates.orderBy("pair").limit(LEAST).collect()
     ]
     pairs_of_columns = [
-        SimilarRows(*columns[place]["pair"]) for place in spread(len(columns)).tolist()
+        SimilarRows(*columns[place]["pair"])
+        for place in over_range(len(columns)).tolist()
     ]
     pairs_by_reason = {
         LEAST_SIMILAR[removing]: least,

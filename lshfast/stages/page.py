@@ -24,7 +24,6 @@ from lshfast._engine.pages.evidence import (
     compared_form,
     compared_spans,
     of_large_group,
-    spread,
 )
 from lshfast._engine.pages.rows import texts_by_row, values_by_row
 from lshfast._engine.pages.run_pages import (
@@ -35,7 +34,7 @@ from lshfast._engine.pages.run_pages import (
 )
 from lshfast._engine.parts.task_files import figures_of
 from lshfast._io import Corpus
-from lshfast._io.pages.page import write_page
+from lshfast._io.pages.page import over_range, write_page
 from lshfast.stages.earlier import number_of_earlier
 from lshfast.stages.page_notes import removed_of_files
 from lshfast.stages.sketching import restored_corpus
@@ -181,7 +180,7 @@ def _pairs_of_columns(notes: list[dict[str, Any]]) -> list[Compared]:
         column = columns_of(np.array([pair.similarity], np.float64))[0]
         of_column.setdefault(int(column), pair)
     columns = sorted(of_column)
-    return [of_column[columns[place]] for place in spread(len(columns)).tolist()]
+    return [of_column[columns[place]] for place in over_range(len(columns)).tolist()]
 
 
 def _largest_groups(notes: list[dict[str, Any]]) -> list[_LargeGroup]:

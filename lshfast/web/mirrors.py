@@ -1,16 +1,19 @@
 """Mirror hosts of a crawl: candidates by bigrams of their paths, checked by the paths.
 
 The bigrams of a host are the elements of its signature, because the paths of a mirror are often
-moved or renamed in part. What is reported rests on the paths, and on the contents of the pages if
-they are known: both are hashed under a secret key of the run.
+moved or renamed in part. So are the paths that bigrams do not tell apart: those with digits, and
+those without words. What is reported rests on the paths, and on the contents of the pages if they
+are known: both are hashed under a secret key of the run.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +49,9 @@ NUM_PERM = 128
 
 # URLs that are hashed at a time.
 BATCH_URLS = 1 << 16
+
+# What the words of paths leave out, and paths differ in.
+DIGIT = re.compile("[0-9]")
 
 
 class Mirror(NamedTuple):
@@ -298,12 +304,12 @@ def find_mirrors(
     """Find the hosts that mirror another host, from the URLs of a crawl.
 
     Candidates are hosts with similar sets of positional bigrams of their paths (see
-    `path_bigrams`), found by banded MinHash signatures; where no path of a host has words, its
-    paths count instead. A candidate is a mirror if the Jaccard similarity of the sets of paths of
-    both hosts is at least `threshold`; with `contents`, of the sets of pairs of a path and its
-    content. This is computed exactly. Of similar hosts, the one with the most paths is kept, and
-    among these the one that occurs first. Each removed host is itself similar to the host kept in
-    its place.
+    `path_bigrams`), found by banded MinHash signatures. A path with digits or without words is in
+    the set itself, too, because other paths have its bigrams. A candidate is a mirror if the
+    Jaccard similarity of the sets of paths of both hosts is at least `threshold`; with `contents`,
+    of the sets of pairs of a path and its content. This is computed exactly. Of similar hosts, the
+    one with the most paths is kept, and among these the one that occurs first. Each removed host is
+    itself similar to the host kept in its place.
 
     With ``measure="containment"``, a host that has a part of the paths of a larger host is a mirror
     of it, and with `most`, hosts are close but no copies. In both cases all hosts are compared, by
@@ -332,8 +338,8 @@ def find_mirrors(
         Slots of a signature, in 1..65,536. By default 128, or as many as the recall needs at a low
         threshold.
     recall : float, default 0.95
-        Probability, in (0, 1), that two hosts are compared if the similarity of their bigrams
-        equals the threshold. It does not matter with containment or `most`, which find all pairs.
+        Probability, in (0, 1), that two hosts are compared if the similarity of these sets equals
+        the threshold. It does not matter with containment or `most`, which find all pairs.
     seed : int or "random", default 1
         Seed of the signatures, in 0..2**64 - 1.
     threads : int, optional
@@ -474,14 +480,8 @@ class HostSets:
         self._owners, self._paths, self._elements = (
             GrowingArray(kind) for kind in (np.int64, np.uint64, np.uint64)
         )
-        self._bigram_owners, self._bigrams = (
-            GrowingArray(np.int64),
-            GrowingArray(np.uint64),
-        )
-        self._wordless_owners, self._wordless_paths = (
-            GrowingArray(np.int64),
-            GrowingArray(np.uint64),
-        )
+        self._sketched_owners = GrowingArray(np.int64)
+        self._sketched_tokens = GrowingArray(np.uint64)
 
     def add(
         self, urls: Sequence[str], contents: Sequence[Any] | None = None
@@ -523,19 +523,21 @@ class HostSets:
         self._paths.extend(tokens)
         self._elements.extend(elements)
         if not self.plan.exact:
-            bigrams = path_bigrams(paths, seed=self.plan.hasher.seed)
-            self._bigram_owners.extend(np.repeat(rows, bigrams.counts))
-            self._bigrams.extend(bigrams.tokens)
-            wordless = np.flatnonzero(bigrams.counts == 0)
-            self._wordless_owners.extend(rows[wordless])
-            self._wordless_paths.extend(
-                tokens_of_texts(
-                    Texts([paths[place] for place in wordless.tolist()]),
-                    self.plan.hasher.seed,
-                )
-            )
+            self._add_sketched(rows, paths)
         self.urls += len(good)
         return bad
+
+    def _add_sketched(self, rows: Int64Array, paths: list[str]) -> None:
+        """Add the bigrams of paths to their hosts, and the paths that these do not tell apart."""
+        seed = self.plan.hasher.seed
+        bigrams = path_bigrams(paths, seed=seed)
+        self._sketched_owners.extend(np.repeat(rows, bigrams.counts))
+        self._sketched_tokens.extend(bigrams.tokens)
+        is_alike = bigrams.counts == 0
+        is_alike |= np.array([DIGIT.search(path) is not None for path in paths], bool)
+        self._sketched_owners.extend(rows[is_alike])
+        alike_paths = list(compress(paths, is_alike.tolist()))
+        self._sketched_tokens.extend(tokens_of_texts(Texts(alike_paths), seed))
 
     def _content_tokens(self, contents: list[Any]) -> UInt64Array:
         if all(map(_is_int, contents)):
@@ -597,10 +599,13 @@ class HostSets:
         copies: Int64Array,
         report: Callable[[int, int], None] | None,
     ) -> tuple[Groups, int]:
-        """Group the hosts that share a bucket of signatures of their bigrams."""
+        """Group the hosts that share a bucket of signatures of their bigrams and paths."""
         plan = self.plan
         n = len(elements)
-        signatures = plan.hasher.sketch(self._sketched_sets(n), threads=plan.threads)
+        sketched_sets = _sets_of(
+            self._sketched_owners.finished(), self._sketched_tokens.finished(), n
+        )
+        signatures = plan.hasher.sketch(sketched_sets, threads=plan.threads)
         signatures[few] = EMPTY
         pairs, compared = pairs_for_groups(
             elements,
@@ -612,18 +617,6 @@ class HostSets:
             progress=report,
         )
         return star_groups(n, pairs, copies=copies, preference=path_counts), compared
-
-    def _sketched_sets(self, n: int) -> TokenSets:
-        """Return the bigrams of each host; the paths of a host that has no bigrams."""
-        owners = self._bigram_owners.finished()
-        tokens = self._bigrams.finished()
-        wordless_owners = self._wordless_owners.finished()
-        has_no_bigrams = np.bincount(owners, minlength=n)[wordless_owners] == 0
-        return _sets_of(
-            np.concatenate([owners, wordless_owners[has_no_bigrams]]),
-            np.concatenate([tokens, self._wordless_paths.finished()[has_no_bigrams]]),
-            n,
-        )
 
     def _groups_of_join(
         self,

@@ -11,7 +11,7 @@ from lshfast._common.display import Figure, counted
 from lshfast._common.rows import int64_range
 from lshfast._common.types import Float64Array, Int64Array
 from lshfast._common.urls import compared_parts
-from lshfast._io.pages.page import render, short
+from lshfast._io.pages.page import over_range, render, short
 from lshfast._io.pages.svg import Bar, Bin, bars, histogram
 
 # What is shown: pairs of hosts in the table, kept hosts by their mirrors, pairs with their paths,
@@ -214,13 +214,8 @@ def _examples(
     others_by_similarity = others_by_similarity[
         np.argsort(mirrors.similarity[others_by_similarity], kind="stable")
     ]
-    last = len(others_by_similarity) - 1
-    number = min(len(others_by_similarity), OVER_RANGE)
-    places = np.linspace(0, last, number).round().astype(np.int64)
-    rows = [
-        *ordered[:MOST_ALIKE].tolist(),
-        *others_by_similarity[np.unique(places)].tolist(),
-    ]
+    places = over_range(len(others_by_similarity), OVER_RANGE)
+    rows = [*ordered[:MOST_ALIKE].tolist(), *others_by_similarity[places].tolist()]
     hosts = {
         mirrors.hosts[at] for row in rows for at in (row, int(mirrors.keeper[row]))
     }

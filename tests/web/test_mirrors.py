@@ -335,6 +335,28 @@ def test_hosts_whose_paths_have_no_words_are_compared_by_their_paths():
     assert found.compared == 1
 
 
+@pytest.mark.parametrize(
+    ("common", "alone"),
+    [
+        ("/{number}", "/about-{host}"),
+        ("/article/{number}", "/{number}/{number}"),
+        ("/page-{number}.html", "/of/{host}/{number}"),
+    ],
+)
+def test_mirrors_whose_paths_differ_in_numbers(common, alone):
+    """What hosts have alone does not hide that they share 100 paths whose words are equal, or which have none."""
+    sites = {}
+    for rank, host in enumerate(("one", "two", "other")):
+        first = 1000 * (host == "other")
+        paths = [common.format(number=number) for number in range(first, first + 100)]
+        numbers = range(5000 + 10 * rank, 5010 + 10 * rank)
+        paths += [alone.format(host=host, number=number) for number in numbers]
+        sites[f"{host}.example"] = paths
+    (mirror,) = find_mirrors(urls_of(sites)).removed
+    assert mirror[:2] == ("two.example", "one.example")
+    assert mirror.common == 100
+
+
 def test_hosts_with_few_pages_are_not_compared():
     urls = urls_of({"a.example": ["/", "/a/b"], "b.example": ["/", "/a/b"]})
     found = find_mirrors(urls)

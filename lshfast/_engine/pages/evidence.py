@@ -22,15 +22,14 @@ from lshfast._io.pages.differences import (
     compare,
     excerpt,
 )
-from lshfast._io.pages.page import short
+from lshfast._io.pages.page import over_range, short
 from lshfast.join.pair_arrays import PAIR
 from lshfast.kernels.text import Texts
 from lshfast.shingling import normalized
 
-# Rows that are shown with their texts: the least similar ones, some over the whole range, and of
-# each large group.
+# Rows that are shown with their texts, besides some over the whole range: the least similar ones,
+# and of each large group.
 LEAST = 8
-OVER_RANGE = 8
 LARGE_GROUPS = 6
 OF_GROUP = 2
 
@@ -280,7 +279,7 @@ class SampledPairs:
         """Return the pairs that are shown."""
         least = [Compared(*pair) for pair in self._least.tolist()]
         columns = sorted(self._of_column)
-        places = spread(len(columns)).tolist()
+        places = over_range(len(columns)).tolist()
         pairs_of_columns = [self._of_column[columns[place]] for place in places]
         return {
             LEAST_SIMILAR[False]: least,
@@ -288,13 +287,6 @@ class SampledPairs:
                 pair for pair in pairs_of_columns if pair not in least
             ],
         }
-
-
-def spread(n: int) -> Int64Array:
-    """Return up to OVER_RANGE places over the whole of n."""
-    return np.unique(
-        np.linspace(0, max(n - 1, 0), min(n, OVER_RANGE)).round().astype(np.int64)
-    )
 
 
 def of_large_group(size: int, first: object) -> str:
@@ -364,7 +356,7 @@ def _choices(
     one_of_each_group = order[np.sort(first)]  # the least similar row of each group
     yield LEAST_SIMILAR[True], one_of_each_group[:LEAST]
     further_rows = order[~np.isin(order, one_of_each_group[:LEAST])]
-    yield WHOLE_RANGE[True], further_rows[spread(len(further_rows))]
+    yield WHOLE_RANGE[True], further_rows[over_range(len(further_rows))]
     largest = np.argsort(-sizes, kind="stable")[:LARGE_GROUPS]
     for group in largest[sizes[largest] > 2].tolist():
         rows_of_group = removed[result.labels[removed] == group]

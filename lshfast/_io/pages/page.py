@@ -11,15 +11,20 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+import numpy as np
+
 from lshfast._common.atomic_files import atomic_file
 from lshfast._common.extras import optional
-from lshfast._common.types import PathLike
+from lshfast._common.types import Int64Array, PathLike
 from lshfast._common.version import VERSION
 from lshfast._common.visible import printable, visible
 from lshfast._io.pages.svg import gauge
 
 # The most characters of a key, a path or an option that a page shows.
 MOST_CHARACTERS = 120
+
+# Examples that a page shows of a range of similarities.
+OVER_RANGE = 8
 
 
 def render(template: str, *, styles: Sequence[str] = (), **values: Any) -> str:
@@ -76,6 +81,18 @@ def short(value: object, most: int = MOST_CHARACTERS) -> str:
         return text
     half = (most - 1) // 2
     return f"{text[: most - 1 - half]}…{text[-half:]}"
+
+
+def over_range(count: int, most: int = OVER_RANGE) -> Int64Array:
+    """Return up to `most` places over the whole of `count` examples, the first and last included.
+
+    Examples
+    --------
+    >>> over_range(3).tolist(), over_range(10, 4).tolist()
+    ([0, 1, 2], [0, 3, 6, 9])
+    """
+    places = np.linspace(0, max(count - 1, 0), min(count, most)).round()
+    return places.astype(np.int64)
 
 
 def _markup(text: str) -> Any:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from lshfast._common.rows import evenly_spaced
 from lshfast._common.types import UInt64Array
 from lshfast.records.candidates.nearest import NearestBlocks
 from lshfast.records.candidates.rules import EveryPair
@@ -96,8 +97,7 @@ def seed_places(
     sample = None
     if near_pairs is None:
         numbers = texts.numbers[0]
-        size = min(len(numbers), sample_texts)
-        sample = numbers[np.linspace(0, len(numbers) - 1, size, dtype=np.int64)]
+        sample = numbers[evenly_spaced(len(numbers), sample_texts)]
         near_pairs = NearestBlocks().pairs_of(linkage, sample)
     i, j = linkage.rows_of(near_pairs.places)
     pairs = pairs_of_records(i, j, linkage.sizes, within_one_table)

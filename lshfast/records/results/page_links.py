@@ -11,16 +11,15 @@ from lshfast._common.display import counted
 from lshfast._common.types import BoolArray, Int64Array
 from lshfast._io.pages.diagrams import Edge, Scale, graph, step
 from lshfast._io.pages.differences import Span
-from lshfast._io.pages.page import short
+from lshfast._io.pages.page import over_range, short
 from lshfast.kernels.sets import components
 from lshfast.records.comparison.nearness import EQUAL
 from lshfast.records.results.run_view import ComparedField, RunView, ScoredPair
 from lshfast.records.results.text_tables import signed
 from lshfast.records.tables.distinct_values import as_text, is_missing
 
-# What is shown: links over the range of scores, links and other pairs next to the threshold, fields
-# of a pair, groups of each kind, records of a group, and fields and characters of a record.
-OVER_RANGE = 8
+# What is shown besides links over the range of scores: links and other pairs next to the threshold,
+# fields of a pair, groups of each kind, records of a group, and fields and characters of a record.
 NEXT_TO_THRESHOLD = 4
 MOST_FIELDS = 24
 MOST_GROUPS = 6
@@ -89,9 +88,7 @@ def examples_over_range(view: RunView, texts: bool) -> list[LinkExample]:
     order = np.argsort(-view.run.scores, kind="stable")
     doubtful = view.doubtful[:NEXT_TO_THRESHOLD]
     clear_links = order[~np.isin(order, doubtful)]
-    count = len(clear_links)
-    places = np.linspace(0, max(count - 1, 0), min(count, OVER_RANGE)).round()
-    links = clear_links[places.astype(np.int64)].tolist()
+    links = clear_links[over_range(len(clear_links))].tolist()
     return [_example(view, view.link(link), texts) for link in links]
 
 
