@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Any
 
@@ -466,7 +466,7 @@ def _are_words(numbers: Sequence[int]) -> bool:
 def _tokens_of(
     elements: list[Any], offsets: Int64Array, key: int | text.HashKey, first_row: int
 ) -> UInt64Array:
-    """Return the tokens of elements of several types."""
+    """Return the tokens of elements of one type, or of several."""
 
     def row_of(place: int) -> int:
         return first_row + int(np.searchsorted(offsets, place, side="right")) - 1
@@ -480,17 +480,27 @@ def _tokens_of(
         except text.TextError as error:
             reason = error.reason
             raise ValueError(f"rows[{row_of(error.row)}]: {reason}") from None
+    if not kinds <= {str, bytes, int}:
+        _check_types(elements, row_of)
+    return _tokens_of_several_types(elements, row_of, key)
+
+
+def _check_types(elements: list[Any], row_of: Callable[[int], int]) -> None:
+    for place, element in enumerate(elements):
+        if not isinstance(element, (str, bytes, int, np.integer)):
+            kind = type(element).__name__
+            raise TypeError(
+                f"rows[{row_of(place)}] holds an element of type {kind}; tokens are str, bytes or "
+                "int"
+            )
+
+
+def _tokens_of_several_types(
+    elements: list[Any], row_of: Callable[[int], int], key: int | text.HashKey
+) -> UInt64Array:
     strings = np.fromiter(
         (isinstance(e, (str, bytes)) for e in elements), bool, len(elements)
     )
-    if not kinds <= {str, bytes, int}:
-        for place, element in enumerate(elements):
-            if not isinstance(element, (str, bytes, int, np.integer)):
-                kind = type(element).__name__
-                raise TypeError(
-                    f"rows[{row_of(place)}] holds an element of type {kind}; tokens are str, bytes "
-                    "or int"
-                )
     tokens = np.empty(len(elements), np.uint64)
     try:
         texts = text.Texts(

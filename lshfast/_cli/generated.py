@@ -196,33 +196,8 @@ def add_command(app: typer.Typer, command: Command) -> None:
         for argument in command.arguments
     ]
     declared = [*OPTIONS.values(), *not_given, *options]
-    parameters = [
-        inspect.Parameter(
-            "context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
-        )
-    ]
-    parameters += map(_parameter_of_argument, command.arguments)
-    parameters += sorted(
-        map(_parameter_of, options), key=lambda one: one.default is not one.empty
-    )
-    all_option = typer.Option(
-        "--help-all",
-        help=f"Show all {len(options)} options.",
-        is_eager=True,
-        expose_value=False,
-        callback=_show_all,
-    )
-    has_rare = any(not option.daily for option in options)
     several_names = [option.name for option in options if option.several]
-    if has_rare:
-        parameters.append(
-            inspect.Parameter(
-                HELP_ALL,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=False,
-                annotation=Annotated[bool, all_option],
-            )
-        )
+    parameters = _parameters_of(command)
 
     def call(context: typer.Context, **values: Any) -> None:
         with one_line_errors():
@@ -246,6 +221,37 @@ def add_command(app: typer.Typer, command: Command) -> None:
     app.command(name=command.name, cls=_class_of(command), no_args_is_help=required)(
         call
     )
+
+
+def _parameters_of(command: Command) -> list[inspect.Parameter]:
+    """Return the parameters of the function of a command: its context, arguments and options."""
+    options = command.options
+    parameters = [
+        inspect.Parameter(
+            "context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
+        )
+    ]
+    parameters += map(_parameter_of_argument, command.arguments)
+    parameters += sorted(
+        map(_parameter_of, options), key=lambda one: one.default is not one.empty
+    )
+    if not all(option.daily for option in options):
+        all_option = typer.Option(
+            "--help-all",
+            help=f"Show all {len(options)} options.",
+            is_eager=True,
+            expose_value=False,
+            callback=_show_all,
+        )
+        parameters.append(
+            inspect.Parameter(
+                HELP_ALL,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=False,
+                annotation=Annotated[bool, all_option],
+            )
+        )
+    return parameters
 
 
 GIVEN = "COMMANDLINE"

@@ -172,7 +172,7 @@ class RowKeys:
             return f"id {shortened(identity)} holds a lone surrogate, which is no character"
         if self.ids and type(identity) is not self._kind:
             return f"id {shortened(identity)} is {kind_of(identity)}, the ids before it are not"
-        if type(identity) is int and not 0 <= identity <= GREATEST_SIGNED:
+        if type(identity) is int:
             if identity < 0 and self.has_unsigned_id:
                 return (
                     f"id {identity} is negative, and one before it is above 2**63 - 1"

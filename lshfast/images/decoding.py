@@ -299,14 +299,7 @@ def formats() -> list[str]:
 def _decode(
     stream: _LimitedFile, max_pixels: int, colour: bool, stored: bool
 ) -> Decoded:
-    strips = _strips(stream)
-    if strips > MOST_STRIPS:
-        raise ImageError(
-            f"has {strips:,} strips or tiles, more than the {MOST_STRIPS:,} that are decoded"
-        )
-    if not decodes_heic() and HEIC_START.match(stream.peek(12)):
-        raise ImageError('is HEIC, which needs a package: pip install "lshfast[heic]"')
-    image = optional("PIL.Image", "images").open(stream, formats=formats())
+    image = _opened(stream)
     width, height = image.size
     in_colour = image.mode not in GREY_MODES
     _check_size(width, height, max_pixels)
@@ -342,6 +335,18 @@ def _decode(
     return Decoded(
         image, width, height, stream.nbytes, in_colour, blocks, REVERSED[turn]
     )
+
+
+def _opened(stream: _LimitedFile) -> Any:
+    """Return an image whose size is known, and whose pixels are not decoded."""
+    strips = _strips(stream)
+    if strips > MOST_STRIPS:
+        raise ImageError(
+            f"has {strips:,} strips or tiles, more than the {MOST_STRIPS:,} that are decoded"
+        )
+    if not decodes_heic() and HEIC_START.match(stream.peek(12)):
+        raise ImageError('is HEIC, which needs a package: pip install "lshfast[heic]"')
+    return optional("PIL.Image", "images").open(stream, formats=formats())
 
 
 def _has_colour(image: Any) -> bool:

@@ -82,9 +82,7 @@ def as_column(keys: Iterable[Any]) -> Column:
             return np.ascontiguousarray(keys, np.uint64)
     column = objects_of(keys, "keys")
     kinds = set(map(type, column))
-    if kinds and all(
-        issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds
-    ):
+    if kinds and all(map(_is_integer, kinds)):
         try:
             return np.array(column, np.int64)
         except OverflowError:
@@ -92,6 +90,10 @@ def as_column(keys: Iterable[Any]) -> Column:
     if kinds != {str}:
         _make_plain(column)
     return column
+
+
+def _is_integer(kind: type) -> bool:
+    return issubclass(kind, (int, np.integer)) and kind is not bool
 
 
 def _large_integers(column: list[int]) -> Column:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from lshfast._engine.options.command import (
     QUIET,
@@ -17,6 +17,9 @@ from lshfast._engine.options.command import (
 )
 from lshfast._engine.options.declaration import Option, Options
 from lshfast._engine.options.declared import TABLES
+
+if TYPE_CHECKING:
+    from lshfast.passages.plan import PassagePlan
 
 PASSAGES_OPTIONS = (
     output_option(
@@ -97,34 +100,14 @@ def find_passages(options: Options, console: Console) -> None:
     places. With --against, those that a row of INPUT shares with a row of the other files: for
     benchmarks, contamination.
     """
-    from lshfast._common.checks import check_int
     from lshfast._engine.inputs import Inputs
     from lshfast.passages.job import find_in_files, outputs_of
-    from lshfast.passages.plan import MOST_LENGTH, PassageUnit, make_passage_plan
 
     if options.places is not None and options.against:
         raise ValueError(
             "--places is for passages within INPUT: with --against, -o FILE has all their places"
         )
-    unit: PassageUnit = "word" if options.min_chars is None else "char"
-    shortest = "min_words" if unit == "word" else "min_chars"
-    length = check_int(
-        f"--{shortest.replace('_', '-')}", options[shortest], 1, MOST_LENGTH
-    )
-    if options.more_than is not None:
-        if options.remove is None or options.against:
-            raise ValueError("--more-than needs --remove, and is not for --against")
-        if "most_copies" in options.given:
-            raise ValueError("--more-than takes the place of --most-copies: give one")
-    plan = make_passage_plan(
-        length,
-        unit,
-        options.most_copies or None,
-        options.threads,
-        "all" if options.remove == "all" else "first",
-        options.more_than,
-        options.normalize,
-    )
+    plan = _plan_of(options)
     for name in ("against_column", "against_id_column"):
         if options[name] is not None and not options.against:
             raise ValueError(f"--{name.replace('_', '-')} needs --against")
@@ -157,6 +140,31 @@ def find_passages(options: Options, console: Console) -> None:
             progress=watch,
         )
     console.finish(summary)
+
+
+def _plan_of(options: Options) -> PassagePlan:
+    from lshfast._common.checks import check_int
+    from lshfast.passages.plan import MOST_LENGTH, PassageUnit, make_passage_plan
+
+    unit: PassageUnit = "word" if options.min_chars is None else "char"
+    shortest = "min_words" if unit == "word" else "min_chars"
+    length = check_int(
+        f"--{shortest.replace('_', '-')}", options[shortest], 1, MOST_LENGTH
+    )
+    if options.more_than is not None:
+        if options.remove is None or options.against:
+            raise ValueError("--more-than needs --remove, and is not for --against")
+        if "most_copies" in options.given:
+            raise ValueError("--more-than takes the place of --most-copies: give one")
+    return make_passage_plan(
+        length,
+        unit,
+        options.most_copies or None,
+        options.threads,
+        "all" if options.remove == "all" else "first",
+        options.more_than,
+        options.normalize,
+    )
 
 
 COMMANDS = (

@@ -325,9 +325,10 @@ def find_in_files(
         If an option is invalid, or an output cannot be written; then no file with its name is
         created.
     """
+    removing = outputs.rows is not None
     if stream_against and against is None:
         raise ValueError("--stream-against needs --against")
-    if outputs.rows is not None and not outputs.whole_rows:
+    if removing and not outputs.whole_rows:
         check_written_back("--remove first or all", inputs.column)
     tables = [
         outputs.rows,
@@ -366,7 +367,6 @@ def find_in_files(
         keep = ~left_out_rows
         shortened = result.shortened & keep
         job.write_rows(keep, shortened, new_text, plan.threads, progress)
-    removing = outputs.rows is not None
     removed = int(left_out_rows.sum()) if removing else 0
     unlisted = rows_with_unlisted(result)
     return job.account(

@@ -175,6 +175,18 @@ class Summary(Account):
 
     def figures(self, removing: bool = True) -> Iterator[Figure]:
         """Yield the lines of a table; the lines about removed rows only if `removing`."""
+        yield from self._row_figures(removing)
+        yield from self._pair_figures(removing)
+        yield from normal_form_figures(self.normalize)
+        if self.ignored_shingles is not None:
+            yield figure("ignored", self.ignored_shingles, IGNORED)
+        if self.limits is not None:
+            yield figure("limited", self.limits.rows, self.limits.note)
+        if removing and self.by is not None:
+            yield from self.by.figures()
+
+    def _row_figures(self, removing: bool) -> Iterator[Figure]:
+        """Yield what became of the rows."""
         copies = counted(self.copies, "exact copy", "exact copies")
         of_earlier = f"{copies} of earlier rows" if self.copies else ""
         yield figure(
@@ -193,6 +205,9 @@ class Summary(Account):
             yield figure("", "", f"{self.parts} = {self.read:,} read")
         if self.indexed is not None:
             yield figure("indexed", self.indexed, self.index_change or INDEXED)
+
+    def _pair_figures(self, removing: bool) -> Iterator[Figure]:
+        """Yield how many pairs and groups there are, and how they were found."""
         kind = f"{SIMILARITY_NAMES[self.measure]}: {SIMILARITY_KINDS[self.verify]}"
         yield figure("candidates", self.candidates)
         yield figure("pairs", self.pairs, *self._pair_notes, kind)
@@ -209,13 +224,6 @@ class Summary(Account):
             yield figure("bands x rows", f"{self.bands} x {self.rows_per_band}", recall)
         else:
             yield figure("join", "exact", "every similar pair is found")
-        yield from normal_form_figures(self.normalize)
-        if self.ignored_shingles is not None:
-            yield figure("ignored", self.ignored_shingles, IGNORED)
-        if self.limits is not None:
-            yield figure("limited", self.limits.rows, self.limits.note)
-        if removing and self.by is not None:
-            yield from self.by.figures()
 
     @property
     def near_duplicates(self) -> int:

@@ -550,18 +550,7 @@ def write_file(
     `ours` releases the old file, if this process has it open and locked. The list of segments is
     modified. See `built` for `batch`, and `atomic_file` for `permissions_of`.
     """
-    if kind == "object":  # entries with keys of other types may have been removed
-        keys = concatenate(
-            [segment.names_of(segment.tables.rows_in_use()) for segment in segments]
-        )
-        kind = kind_of(keys) if len(keys) else "int"
-    if kind == "object":
-        raise TypeError(
-            "only an index whose keys are all ints of 64 bits, or all strs, can be saved; "
-            f"{RANGES}"
-        )
-    if kind == "uint" and all(segment.is_either() for segment in segments):
-        kind = "int"  # those above 2**63 - 1 have been removed
+    kind = _kind_of_entries(segments, kind)
     if sys.byteorder != "little":
         raise OSError("files of an index are little-endian, and this machine is not")
     # In place, as the caller refers to the list, and memory must be released.
@@ -588,6 +577,23 @@ def write_file(
             if OPEN_FILES_STAY:
                 segments.clear()
                 (stack.close if ours is None else ours)()
+
+
+def _kind_of_entries(segments: list[Segment], kind: str) -> str:
+    """Return the kind of the keys that are left; those of the kind of the index may be removed."""
+    if kind == "object":
+        keys = concatenate(
+            [segment.names_of(segment.tables.rows_in_use()) for segment in segments]
+        )
+        kind = kind_of(keys) if len(keys) else "int"
+    if kind == "object":
+        raise TypeError(
+            "only an index whose keys are all ints of 64 bits, or all strs, can be saved; "
+            f"{RANGES}"
+        )
+    if kind == "uint" and all(segment.is_either() for segment in segments):
+        return "int"
+    return kind
 
 
 def _room(segment: Segment) -> int:
