@@ -51,9 +51,8 @@ def main() -> None:
             ):
                 signal.signal(number, _stop)
         sys.unraisablehook = _stop_again
-        if sys.argv[1:] == [
-            "--version"
-        ]:  # answered at once, without the modules of the commands
+        # Answered at once, without the modules of the commands.
+        if sys.argv[1:] == ["--version"]:
             print(f"lshfast {VERSION}")
             return
         _commands()(prog_name="lshfast")
@@ -85,9 +84,8 @@ def process() -> None:
     def leave() -> None:
         if not status:  # of an error that the interpreter reports
             return
-        with suppress(
-            OSError, ValueError
-        ):  # the interpreter flushes again, and reports what fails
+        # The interpreter flushes again, and reports what fails.
+        with suppress(OSError, ValueError):
             try:
                 for stream in (sys.stdout, sys.stderr):
                     if stream is not None:
@@ -117,9 +115,8 @@ def _commands() -> Callable[..., object]:
     try:
         from lshfast._cli.main import app_for
 
-        if len(sys.argv) > 2 and not {"-h", "--help"}.intersection(
-            sys.argv
-        ):  # not needed for help
+        # Help needs none of this.
+        if len(sys.argv) > 2 and not {"-h", "--help"}.intersection(sys.argv):
             import lshfast._engine.inputs  # noqa: F401
     except ModuleNotFoundError as error:
         if error.name and error.name.partition(".")[0] == "lshfast":

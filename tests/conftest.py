@@ -101,9 +101,8 @@ def pytest_collection():
 
 def pytest_collection_finish():
     gc.enable()
-    gc.set_threshold(
-        20_000, 10, 100
-    )  # a full one looks at the million objects of all tests, which takes a second
+    # A full one looks at the million objects of all tests, which takes a second.
+    gc.set_threshold(20_000, 10, 100)
 
 
 @pytest.hookimpl(tryfirst=True)  # before slow tests are left out
@@ -216,9 +215,8 @@ def few_cases(cases):
     chosen = [case for case in turns_of_values if case in cases]
     for names, own in values.items():
         for value in own:
-            if not any(
-                case[names] == value for case in chosen
-            ):  # a turn is no case where parameters exclude others
+            # A turn is no case where parameters exclude others.
+            if not any(case[names] == value for case in chosen):
                 chosen.append(next(case for case in cases if case[names] == value))
     return [case in chosen for case in cases]
 

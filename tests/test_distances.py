@@ -66,9 +66,8 @@ def test_f17_edits():
     assert distances.indel(
         ["abcde", "aba", "Bill"], ["acfdeg", "bab", "William"]
     ).tolist() == [3, 2, 5]
-    assert (
-        len("acde") == (5 + 6 - 3) // 2
-    )  # the longest common subsequence of the first
+    # The longest common subsequence of the first.
+    assert len("acde") == (5 + 6 - 3) // 2
     a, b = ["abcdef", "abccdabc", "abcdef"], ["bdaefc", "acbdcab", "baedfc"]
     assert distances.indel(a, b).tolist() == [4, 5, 6]
     assert distances.damerau(a, b).tolist() == [4, 3, 4]
@@ -593,10 +592,11 @@ def test_similarities_of_sets_follow_from_their_elements(a, b):
         1 - distances.jaccard(a, b)
     )
     names = {str(element) for element in a}, {str(element) for element in b}
+    # Elements count once.
     several = (
         TokenSets.from_sets([[*a, *a], [*b]]),
         TokenSets.from_sets([[*b], [*a, *a]]),
-    )  # elements count once
+    )
     for function in (
         distances.overlap,
         distances.containment,

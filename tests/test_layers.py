@@ -160,9 +160,8 @@ def test_no_modules_import_each_other():
                     f"{node.module}.{alias.name}" for alias in node.names
                 } & own.keys()
                 several = inside or {node.module}
-            graph.add(
-                name, *several.intersection(own) - {name}
-            )  # kernels import compiled modules of their own
+            # Kernels import compiled modules of their own.
+            graph.add(name, *several.intersection(own) - {name})
     graph.prepare()  # raises CycleError
 
 

@@ -154,19 +154,21 @@ def test_f7_row_algorithm_row_by_row():
     states = [[*zip(*step.signatures, strict=True)] for step in steps]
     none = (None, None)
     assert states[0] == [(1, 1), none, none, (1, 1)]
+    # One version of the text prints "row 2".
     assert states[1] == [
         (1, 1),
         none,
         (2, 4),
         (1, 1),
-    ]  # one version of the text prints "row 2"
+    ]
     assert states[2] == [(1, 1), (3, 2), (2, 4), (1, 1)]
+    # The text already calls this one final.
     assert states[3] == [
         (1, 0),
         (3, 2),
         (2, 0),
         (1, 0),
-    ]  # the text already calls this one final
+    ]
     assert steps[4].signatures == ((1, 3, 0, 1), (0, 2, 0, 0))
     half = Fraction(1, 2)
     found = estimates(steps[4].signatures)
@@ -208,12 +210,10 @@ def test_f8_the_first_rows_only():
         (None, 4, None),
         (None, None, None),
     ]
-    assert similarity(signatures[0], signatures[1]) == Fraction(
-        2, 3
-    )  # no slot is without a value
-    assert (
-        similarity(signatures[0], signatures[2]) == 0
-    )  # one of two is, in the first and last slot
+    # No slot is without a value.
+    assert similarity(signatures[0], signatures[1]) == Fraction(2, 3)
+    # One of two is, in the first and last slot.
+    assert similarity(signatures[0], signatures[2]) == 0
     assert similarity(signatures[2], signatures[3]) == 0  # only the second slot counts
     assert similarity((None, 4, None, 2), (None, 4, 3, 2)) == Fraction(2, 3)
     assert (
@@ -367,9 +367,8 @@ def test_f37_prefixes():
     assert [StringIndex(least).prefix(15) for least in (0.85, 0.95)] == [3, 1]
     four = [n for n in range(1, 601) if StringIndex(Fraction(n, 600)).prefix(15) == 4]
     assert (four[0], four[-1]) == (441, 480)  # 11/15 < J <= 12/15
-    assert (
-        StringIndex(0.8).prefix(5) == StringIndex("4/5").prefix(5) == 2
-    )  # in doubles, (1 - .8) 5 is below 1
+    # In doubles, (1 - .8) 5 is below 1.
+    assert StringIndex(0.8).prefix(5) == StringIndex("4/5").prefix(5) == 2
 
 
 def test_f38_positions():

@@ -100,9 +100,10 @@ class Watch:
         output: str | None = None,
         stream: TextIO | None = None,
     ) -> None:
+        # An interrupt before this is reported without numpy.
         from lshfast._io.streams import (
             is_terminal,
-        )  # an interrupt is reported without numpy
+        )
 
         self._quiet = quiet or (output is not None and is_terminal(output))
         self._stream = stream or sys.stderr

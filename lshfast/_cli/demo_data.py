@@ -280,9 +280,8 @@ def products(make: Maker, folder: Path) -> None:
     """Write 2,000 products with vectors of 64 numbers, near for similar titles, and 5 new ones."""
     rows: list[dict[str, Any]] = []
     for number in range(2005):
-        if (
-            rows and number < 2000 and make.random() < 0.1
-        ):  # the same product from another seller
+        # Now and then, another seller has the same product.
+        if rows and number < 2000 and make.random() < 0.1:
             title = make.one(rows)["title"]
         else:
             kind = make.one(list(PRODUCTS))

@@ -136,9 +136,8 @@ def _nearest_in(path: str) -> str:
             return ""
         return f"; there is no folder {printable(folder)}{_nearest_in(folder)}"
     with suppress(OSError), os.scandir(folder or ".") as entries:
-        by_stem = defaultdict[str, list[str]](
-            list
-        )  # a common suffix does not make names alike
+        # A common suffix does not make names alike.
+        by_stem = defaultdict[str, list[str]](list)
         for entry in islice(entries, MOST_NAMES):
             by_stem[entry.name.partition(".")[0].lower()].append(entry.name)
         similar_stems = nearest(name.partition(".")[0], by_stem, 0.7)

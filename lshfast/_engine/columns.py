@@ -392,9 +392,8 @@ def column_of(source: Any, shingles: Shingles, kind: Kind | None = None) -> Colu
             _check_no_shingles(shingles)
             return Elements([_set_of(item, row) for row, item in enumerate(source)])
     if _holds_objects(source):
-        source = np.asarray(
-            source
-        )  # its Arrow interface does not say which row has another type
+        # The Arrow interface does not say which row has another type.
+        source = np.asarray(source)
     return ShingledTexts(Texts(source), shingles)
 
 

@@ -91,9 +91,8 @@ class ColumnReader:
             rows = (
                 self._text_rows(file, tell) if is_text else self._table_rows(file, tell)
             )
-            with (
-                advising(file) if is_text else nullcontext()
-            ):  # a corpus gives advice itself
+            # A corpus gives advice itself.
+            with advising(file) if is_text else nullcontext():
                 for names in rows:
                     self.accepted += len(names.first)
                     yield names

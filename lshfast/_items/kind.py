@@ -232,9 +232,8 @@ def _row_array(value: Any) -> AnyArray | None:
         return None
     checked_column(value, "texts")
     try:
-        if hasattr(
-            value, "__array__"
-        ):  # a column of pandas, polars or pyarrow, or a tensor
+        # A column of pandas, polars or pyarrow, or a tensor.
+        if hasattr(value, "__array__"):
             return np.asarray(value)
         return np.asarray(memoryview(value))  # type: ignore[arg-type]
     except (

@@ -82,8 +82,7 @@ def _arrow_column(items: Any) -> Any:
     column = checked_column(source, "texts")
     if not isinstance(column, (pa.Array, pa.ChunkedArray)):
         column = pa.chunked_array(column)
-    if (
-        pa.types.is_struct(column.type) and column.type.num_fields == 1
-    ):  # a table of one column
+    # A table of one column.
+    if pa.types.is_struct(column.type) and column.type.num_fields == 1:
         column = column.flatten()[0]
     return column if isinstance(column, pa.Array) else column.combine_chunks()

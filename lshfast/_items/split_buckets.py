@@ -16,9 +16,8 @@ from lshfast._items.rare_elements import MIXER, RareElements, RareElementsOf
 _HALF = np.uint64(32)
 _LOW = np.uint64(2**32 - 1)
 
-SortedRows: TypeAlias = tuple[
-    UInt64Array, Int32Array
-]  # keys of buckets, ascending, and their rows
+# Keys of buckets, ascending, and their rows.
+SortedRows: TypeAlias = tuple[UInt64Array, Int32Array]
 
 # Buckets of fewer rows are not split: to compare these takes at most 40 microseconds a row.
 CROWD_ROWS = 256

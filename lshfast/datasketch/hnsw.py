@@ -182,9 +182,8 @@ class HNSW(MutableMapping[Hashable, Any]):
         ] = {}  # the nodes of all keys, in the order of their insertion
         self._keys: dict[int, Hashable] = {}
         self._points: dict[int, Any] = {}
-        self._removed: set[int] = (
-            set()
-        )  # nodes that are in the graphs, but no longer in the index
+        # Nodes that are in the graphs, but no longer in the index.
+        self._removed: set[int] = set()
         self._layers: list[Layer] = []  # the lowest first
         self._sources: list[
             dict[int, set[int]]

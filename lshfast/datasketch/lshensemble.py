@@ -452,9 +452,8 @@ def best_bands(
         errors[: len(b), r - 1] = (
             positives * false_positive + negatives * false_negative
         )
-    at = int(
-        np.argmin(errors)
-    )  # among equal errors, the fewest bands, then the fewest rows
+    # Among equal errors, the fewest bands, then the fewest rows.
+    at = int(np.argmin(errors))
     return at // m + 1, at % m + 1
 
 

@@ -287,9 +287,8 @@ class SketchReader:
                 )
             values = values[: self.length]
         kind = SCHEMES.get(getattr(sketch, "scheme", None) or "")
-        if (
-            kind is not None and getattr(values, "dtype", None) != kind.dtype
-        ):  # the user set them
+        # The user set the values.
+        if kind is not None and getattr(values, "dtype", None) != kind.dtype:
             values = integers(values, kind.dtype, kind.greatest, "hashvalues")
         values = np.asarray(values)
         index_form = self._form

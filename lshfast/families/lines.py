@@ -97,9 +97,8 @@ class GaussianLines(StableLines):
     @staticmethod
     def _norms(differences: Float64Array) -> Float64Array:
         squares: Float64Array = np.einsum("ij,ij->i", differences, differences)
-        wrong = ~(
-            (squares > 1e-280) & (squares < np.inf)
-        )  # out of range, or less accurate
+        # Squares out of range, or less accurate ones.
+        wrong = ~((squares > 1e-280) & (squares < np.inf))
         norms: Float64Array = np.sqrt(squares)
         for i in np.flatnonzero(wrong).tolist():
             largest = np.abs(differences[i]).max()

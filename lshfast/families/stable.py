@@ -425,9 +425,8 @@ class StableLines(Probing[Any]):
         if lines is None or lines.shape[1] < count:
             lines = np.empty((self.dim, count), np.float32)
             kernels.draw_lines(self.seed, self._cauchy, lines)
-            with (
-                _keeping
-            ):  # a thread that needs fewer lines does not replace more lines
+            # A thread that needs fewer lines does not replace more lines.
+            with _keeping:
                 kept_lines = self._drawn.get("lines")
                 if kept_lines is None or kept_lines.shape[1] < count:
                     self._drawn["lines"] = lines

@@ -282,9 +282,8 @@ def _rule(least: Least, sampling: Sampling) -> tuple[Measure, Threshold]:
     """Return the measure of the join, and a threshold slightly below that of the pairs."""
     value = least.value**sampling.k if least.column == "ani" else least.value
     value *= 1 - MARGIN
-    if (
-        value < LEAST_JOINED or sampling.bottom
-    ):  # the smallest hashes of both are not all of both
+    # The smallest hashes of both are not all of both.
+    if value < LEAST_JOINED or sampling.bottom:
         return "overlap", 1
     return ("jaccard" if least.column == "jaccard" else "containment"), value
 

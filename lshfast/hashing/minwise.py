@@ -338,9 +338,8 @@ def linear_first_range(prime: int, k: int) -> tuple[Fraction, Fraction]:
     least = functions
     greatest = 0
     for columns in _subsets(range(2, p), k - 2):
-        firsts = np.zeros(
-            columns.shape[1], np.int64
-        )  # functions under which 0 comes first
+        # Functions under which 0 comes first.
+        firsts = np.zeros(columns.shape[1], np.int64)
         for a in range(1, p):
             firsts += p - (columns * a % p).max(axis=0, initial=a)
         least = min(least, int(firsts.min()))

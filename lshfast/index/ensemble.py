@@ -395,9 +395,8 @@ class LSHEnsemble(MemoryIndex):
         equal = similarity * slots - self.slack * np.sqrt(
             similarity * (1 - similarity) * slots
         )
-        least = np.ceil(equal - 1e-12 * slots).astype(
-            np.int64
-        )  # rounding must not lose one
+        # Rounding must not lose one.
+        least = np.ceil(equal - 1e-12 * slots).astype(np.int64)
         too_small = uppers < threshold * q * (1 - 1e-12)
         return np.where(too_small, slots + 1, np.clip(least, 1, slots))
 

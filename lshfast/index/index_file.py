@@ -103,9 +103,8 @@ def _class_of_codes(path: str) -> type[HammingIndex] | type[TanimotoIndex] | Non
 
 def index_on(store: Store, on_duplicate: OnDuplicate) -> LSHIndex | NearNeighbors:
     """Return the index whose entries are in a store."""
-    if (
-        store.parameters is not None and store.parameters.measure
-    ):  # only points have a measure
+    # Only points have a measure.
+    if store.parameters is not None and store.parameters.measure:
         from lshfast.families.family import family_of
         from lshfast.index.neighbors import NearNeighbors
         from lshfast.index.neighbors.plan import NeighborsPlan

@@ -236,9 +236,8 @@ def _part_between_kinds(
 def best_copies(order: Int64Array, label: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Return the most preferred row of each label (indexed by label), and the rank of each row."""
     best = np.zeros(len(order), np.int64)
-    best[label[order[::-1]]] = order[
-        ::-1
-    ]  # the most preferred row is written last and stays
+    # The most preferred row is written last and stays.
+    best[label[order[::-1]]] = order[::-1]
     return best, inverse(order)
 
 

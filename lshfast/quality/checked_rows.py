@@ -72,9 +72,8 @@ def share_range(share: Estimate) -> str:
 def figures_as_dict(account: Account) -> dict[str, Any]:
     """Return all figures of an account as values of JSON; numbers that are not known are None."""
     values = {each.name: getattr(account, each.name) for each in fields(account)}
-    plain: dict[str, Any] = _plain(
-        values | {"stages": values.pop("stages")}
-    )  # the stages last
+    # The stages come last.
+    plain: dict[str, Any] = _plain(values | {"stages": values.pop("stages")})
     return plain
 
 

@@ -91,9 +91,8 @@ def checked(
     ValueError
         If the width differs, or a different sketcher made the array.
     """
-    if isinstance(
-        values, TokenSets
-    ):  # numpy would make an array of them if they have one size
+    # numpy would make an array of TokenSets if they have one size.
+    if isinstance(values, TokenSets):
         raise TypeError(
             f"{name} must be {kind}{np.dtype(dtype)}, not TokenSets: sketch them first"
         )

@@ -569,9 +569,8 @@ class HostSets:
             overlaps(sets.take(removed), sets.take(keepers))[0]
             for sets in (elements, paths)
         )
-        repeated = (
-            elements.counts > paths.counts
-        )  # hosts with several contents of a path
+        # These hosts have several contents of a path.
+        repeated = elements.counts > paths.counts
         several = np.flatnonzero(repeated[removed] & repeated[keepers])
         if len(several):
             shared[several] = _equal_paths(

@@ -201,9 +201,8 @@ def test_b2_refuses_no_buckets():
 def test_b6_threshold():
     bands = Bands(30, 5)
     assert bands.approximate_threshold == printed("0.50650")
-    assert bands.probability(bands.approximate_threshold) == printed(
-        "0.638"
-    )  # the text says one half
+    # The text says one half.
+    assert bands.probability(bands.approximate_threshold) == printed("0.638")
     assert bands.half_point == printed("0.46961")
     assert (Bands(10, 10).half_point, Bands(10, 10).approximate_threshold) == tuple(
         printed("0.7631", "0.7943")
@@ -212,9 +211,8 @@ def test_b6_threshold():
 
 def test_b7_scan_of_ten_million_clips():
     assert scurve([0.9, 0.7], 50, 25).tolist() == printed("0.97588", "0.006683")
-    histogram = np.array(
-        [10_000, 9_989_990]
-    )  # clips of similarity .9 and .7; ten are what is sought
+    # Clips of similarity .9 and .7; ten are what is sought.
+    histogram = np.array([10_000, 9_989_990])
     assert round(10 + float(scurve([0.9, 0.7], 50, 25) @ histogram)) == 76_536
 
 

@@ -258,9 +258,8 @@ def test_demo_writes_a_data_set_once(tmp_path, monkeypatch, data):
     monkeypatch.chdir(tmp_path)
     result = run("demo", data)
     assert result.exit_code == 0
-    assert [path.name for path in tmp_path.iterdir()] == [
-        data
-    ]  # nothing hidden remains
+    # Nothing hidden remains.
+    assert [path.name for path in tmp_path.iterdir()] == [data]
     named = [
         tmp_path / line
         for line in result.stdout.splitlines()[1:]
@@ -337,9 +336,8 @@ def test_shell_completion():
     }
     child = process(env={**os.environ, **words})
     assert child.communicate(timeout=60) == ("compact\n", "")
-    named = {
-        "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"
-    }  # the shell is named, not detected
+    # The shell is named, not detected.
+    named = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
     child = process("--show-completion", "bash", env={**os.environ, **named})
     said, _ = child.communicate(timeout=60)
     assert child.returncode == 0

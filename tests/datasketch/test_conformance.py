@@ -90,9 +90,8 @@ def config(server, name):
 
 def run_on(library, case, server):
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", ResourceWarning
-        )  # the peer leaves connections open
+        # The peer leaves connections open.
+        warnings.simplefilter("ignore", ResourceWarning)
         outcome = kit.run(
             library,
             ON_REDIS[case],

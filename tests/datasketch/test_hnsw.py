@@ -228,9 +228,8 @@ def test_beside_a_dict(seed):
             assert index == before
             model = was
         distance.left = None
-        model = {
-            key: model[key] for key in index
-        }  # a removed key that is inserted again gets its former place
+        # A removed key that is inserted again gets its former place.
+        model = {key: model[key] for key in index}
         assert dict(index.items()) == model
         if model:
             query, k = rng.random() * 10, rng.choice([1, 5, len(model)])

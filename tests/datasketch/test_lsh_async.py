@@ -101,9 +101,8 @@ def test_many_calls_at_once(config):
             results = await asyncio.gather(
                 *(index.insert("x", near(1)) for _ in range(20)), return_exceptions=True
             )
-            assert (
-                sum(result is None for result in results) == 1
-            )  # one of twenty inserted the key
+            # One of twenty inserted the key.
+            assert sum(result is None for result in results) == 1
             assert all(isinstance(result, ValueError | None) for result in results)
             await asyncio.gather(*(index.remove(n) for n in [*range(100), "x"]))
             assert await index.is_empty()

@@ -585,9 +585,8 @@ def test_copies_leave_the_attributes_where_they_are_read_fast():
         copy.deepcopy(sketch),
         pickle.loads(pickle.dumps(sketch)),
     ]
-    assert [vars(one) for one in (sketch, *copies)] == 5 * [
-        {}
-    ]  # a dict of the attributes would be read more slowly
+    # A dict of the attributes would be read more slowly.
+    assert [vars(one) for one in (sketch, *copies)] == 5 * [{}]
     sketch.label = ["own"]
     assert [sketch.copy().label, copy.deepcopy(sketch).label] == [["own"], ["own"]]
     assert copy.deepcopy(sketch).label is not sketch.label
@@ -934,9 +933,8 @@ def test_hash_values_of_other_arrays_are_compared():
     a = sketched(words(0, 30), num_perm=8)
     b = a.copy()
     data = b"x" + a.hashvalues.tobytes()
-    little = np.dtype(np.uint32).newbyteorder(
-        "<"
-    )  # the machine's own, but another object
+    # The machine's own, but another object.
+    little = np.dtype(np.uint32).newbyteorder("<")
     for values in (
         np.frombuffer(data, np.uint32, 8, 1),
         np.frombuffer(data[1:], little),

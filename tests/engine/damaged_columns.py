@@ -63,9 +63,8 @@ def damaged_texts():
             f"{kind} negative",
             with_offsets(kind, np.where(offsets == 60, -5, offsets), data),
         )
-    jump = np.where(
-        np.arange(N + 1) >= 5, BEYOND, offsets
-    )  # a null row falls back to the data
+    # A null row falls back to the data.
+    jump = np.where(np.arange(N + 1) >= 5, BEYOND, offsets)
     jump[10:] = offsets[10:]
     nulls = np.ones(N, bool)
     nulls[9] = False

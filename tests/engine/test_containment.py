@@ -227,10 +227,11 @@ def test_recall_is_that_of_texts_of_one_size():
     rows = []
     for pair in range(pairs):
         base = 1000 * pair
+        # .8 of each is shared.
         rows += [
             set(range(base, base + n)),
             set(range(base + n // 5, base + n // 5 + n)),
-        ]  # .8 of each is shared
+        ]
     found = lshfast.dedup(rows, measure="containment", threshold=0.8, exact=False)
     assert 0.95 <= found.summary.recall < 1
     share = found.summary.removed / pairs

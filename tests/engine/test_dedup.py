@@ -125,9 +125,8 @@ def test_all_pairs_are_found_exactly(texts, truth):
 
 def test_copies_are_paired_with_the_first(texts, truth):
     first = {row: row for row in range(len(texts))}
-    for i, j, s in reversed(
-        truth
-    ):  # texts of the corpus that are equal as sets are so as lists
+    # Texts of the corpus that are equal as sets are so as lists.
+    for i, j, s in reversed(truth):
         if s == 1:
             first[j] = i
     expected = [
@@ -323,9 +322,8 @@ def test_c10_clusters_of_web_pages():
     pages, cluster = [], []
     for number in range(40):
         words = rng.choice(VOCABULARY, 60).tolist()
-        for _ in range(
-            int(rng.integers(1, 6))
-        ):  # versions, each made from the one before
+        # Versions, each made from the one before.
+        for _ in range(int(rng.integers(1, 6))):
             words[int(rng.integers(60))] = f"word{len(pages)}"
             pages.append(" ".join(words))
             cluster.append(number)

@@ -99,9 +99,8 @@ def test_tune_prints_libraries_beside_the_plan():
     [marked] = [line for line in lines if line.endswith("  <- threshold")]
     assert marked.split()[:4] == ["0.8", "0.985542", "0.923548", "0.677254"]
     assert "datatrove 0.10.1: 14 bands of 8 rows: 112 of 112 slots" in lines
-    assert (
-        sum("leave a similarity of" in line for line in lines) == 1
-    )  # datatrove has the same shingles
+    # Datatrove has the same shingles.
+    assert sum("leave a similarity of" in line for line in lines) == 1
     assert (
         "    5 changed words in a text of 500 leave a similarity of 0.91, and 0.90 here"
         in lines

@@ -121,9 +121,8 @@ def test_dedup_groups_pages_by_article():
         row - row % 5 for row in range(100) if row % 5
     ]
     assert len(pairs(pages, unit="stopword", threshold=0.6)) == 20 * 10
-    assert (
-        dedup(pages, threshold=0.6).summary.kept == 100
-    )  # neither article nor frame is more than half of a page
+    # Neither article nor frame is more than half of a page.
+    assert dedup(pages, threshold=0.6).summary.kept == 100
     assert (
         dedup(pages, unit="stopword", threshold=0.6, exact=True).keep.tolist()
         == result.keep.tolist()

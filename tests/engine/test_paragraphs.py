@@ -43,9 +43,8 @@ def test_paragraphs_end_with_blank_lines(text):
     found = split_paragraphs(text)
     assert "".join(found) == text
     assert join_paragraphs(found, [True] * len(found)) == text
-    lines = re.findall(
-        r"[^\n]*\n|[^\n]+\Z", text
-    )  # a paragraph ends before a line that follows a blank one and is not
+    # A paragraph ends before a line that follows a blank one and is not.
+    lines = re.findall(r"[^\n]*\n|[^\n]+\Z", text)
     blank = [not line.strip(" \t\r\n\f\v") and line.endswith("\n") for line in lines]
     wanted, number = [""], 0
     for number, line in enumerate(lines):

@@ -324,9 +324,8 @@ def test_pairs_collide_as_often_as_the_curve_says(steps, distance):
     found = family.collide(first, second, count)
     assert found.shape == (pairs, count)
     p = float(family.collision_probability(distance))
-    error = found.mean(axis=0).std(ddof=1) / math.sqrt(
-        count
-    )  # pairs share the functions, which are independent
+    # Pairs share the functions, which are independent.
+    error = found.mean(axis=0).std(ddof=1) / math.sqrt(count)
     assert abs(found.mean() - p) <= 4 * error
 
 

@@ -120,9 +120,8 @@ def test_words_in_a_row_are_codes_of_one_word_in_indexes_too(make, words):
     answers = index.query(words, k=2)
     assert len(answers) == len(words)
     assert [list(answer) for answer in answers] == [list(answer) for answer in column]
-    assert list(index.query(words[:1], k=2)) == list(
-        column[0]
-    )  # one code has one answer
+    # One code has one answer.
+    assert list(index.query(words[:1], k=2)) == list(column[0])
     if hasattr(index, "within"):
         assert [answer[0].key for answer in index.within(words)] == keys
     assert (

@@ -171,9 +171,8 @@ def test_histogram_of_values():
     assert sum(bars(ax)["expected candidates"]) == pytest.approx(76_535.5, abs=0.05)
     (below,) = (other for other in ax.figure.axes if other is not ax)
     assert below.get_yscale() == "log"
-    assert below.containers[0][0].get_bbox().x1 == pytest.approx(
-        1
-    )  # the bar at the end is not cut off
+    # The bar at the end is not cut off.
+    assert below.containers[0][0].get_bbox().x1 == pytest.approx(1)
 
 
 @pytest.mark.one_case

@@ -459,9 +459,8 @@ def test_probes_of_hashed_buckets(level, family, rows):
             for row in x.tolist()
         ]
     )
-    if (
-        family.value_bits == 1
-    ):  # the second probe is on the other side of the nearest hyperplane
+    # The second probe is on the other side of the nearest hyperplane.
+    if family.value_bits == 1:
         nearest = np.abs(y).reshape(4, 2, rows).argmin(axis=2)
         for band in range(2):
             values[np.arange(4), band * rows + nearest[:, band]] ^= np.uint64(1)

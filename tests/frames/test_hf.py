@@ -129,9 +129,8 @@ def test_a_stream(rows):
     stream = lshfast.hf.dedup(rows.to_iterable_dataset(), batch_size=64, **OPTIONS)
     first, again = ([row["number"] for row in stream] for _ in range(2))
     assert first == again
-    assert set(first) >= set(
-        kept_numbers(TEXTS)
-    )  # similarities to earlier batches are estimates
+    # Similarities to earlier batches are estimates.
+    assert set(first) >= set(kept_numbers(TEXTS))
     assert len(first) < len(TEXTS) - 30
     whole = lshfast.hf.dedup(rows.to_iterable_dataset(), batch_size=1000, **OPTIONS)
     assert [row["number"] for row in whole] == kept_numbers(TEXTS)

@@ -55,9 +55,8 @@ def test_pairs_and_groups(files):
     values = sorted((float(row.split(",")[7]) for row in pairs), reverse=True)
     assert [text.find(f"{value:.4f}") > 0 for value in values] == [True] * 7
     page = (files / "out.html").read_text()
-    assert (
-        page.count('class="kept" fill-opacity') == 6 + 2 * 7
-    )  # the picture: a genome, and a pair twice
+    # The picture: a genome, and a pair twice.
+    assert page.count('class="kept" fill-opacity') == 6 + 2 * 7
 
 
 @pytest.mark.one_case

@@ -89,9 +89,8 @@ def test_distances_of_mash(k):
     for name, pair in own.items():
         distance, shared, together = expected[name]
         assert (pair["shared"], pair["jaccard"]) == (shared, shared / together)
-        assert 1 - pair["mash_ani"] == pytest.approx(
-            distance, rel=1e-5
-        )  # Mash prints six digits
+        # Mash prints six digits.
+        assert 1 - pair["mash_ani"] == pytest.approx(distance, rel=1e-5)
         assert np.isnan(
             [pair["containment"], pair["ani"], pair["ani_low"], pair["ani_high"]]
         ).all()

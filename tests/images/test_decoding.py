@@ -111,9 +111,10 @@ def test_transparent_parts_are_white(tmp_path, mode, colour):
     decoded = decode(path, colour=colour)
     assert decoded.image.mode == ("RGB" if colour else "L")
     assert (pixels(decoded.image)[:, :30] >= 254).all()
+    # GIF has 256 colours.
     assert (
         np.abs(pixels(decoded.image)[:, 34:] - pixels(picture(1))[:, 34:]).max() <= 40
-    )  # GIF has 256 colours
+    )
 
 
 def test_a_transparent_colour_is_white(tmp_path):
@@ -211,9 +212,8 @@ def test_images_in_lab_colours(tmp_path, size):
     for found, channel in zip(
         decode(path, colour=True).image.split(), shown.split(), strict=True
     ):
-        assert near(
-            found, channel, 30
-        )  # some colours of sRGB need more than the 8 bits of a and b
+        # Some colours of sRGB need more than the 8 bits of a and b.
+        assert near(found, channel, 30)
 
 
 @pytest.mark.slow

@@ -312,9 +312,9 @@ def test_verify_finds_what_no_checksum_does(grown):
             said = None
             with contextlib.suppress(FormatError), LSHIndex.open(path) as index:
                 said = refusal(index.verify)
-                if (
-                    said is None
-                ):  # the name of a row that is gone, a slot of no band, one band of two, ...
+                # The name of a row that is gone, a slot of no band, one band of
+                # two, ...
+                if said is None:
                     assert set(index) == set(expected)
                     assert name == "signatures" or content(index) == expected
             assert said is None or re.match(

@@ -227,9 +227,8 @@ def test_what_is_far_larger_than_the_query():
     assert part.recall == ensemble.expected_recall(100) >= 0.95
     assert ensemble.expected_recall(100, threshold=0.2) >= 0.95
     assert ensemble.expected_recall(5000) >= 0.95
-    assert (
-        ensemble.plan(12_501) == []
-    )  # no set is large enough to hold four fifths of it
+    # No set is large enough to hold four fifths of it.
+    assert ensemble.plan(12_501) == []
     assert ensemble.expected_recall(12_501) == 1
     reach = [(signatures[i] == asked[i]).sum() for i in range(300)]
     answers = ensemble.query(asked, queries.counts)

@@ -239,9 +239,8 @@ def test_readers_see_batches_completely(monkeypatch):
     )
 
     def read():
-        while not over.wait(
-            0.001
-        ):  # a thread that only asks would keep the others from the interpreter
+        # A thread that only asks would keep the others from the interpreter.
+        while not over.wait(0.001):
             counts.append(len(index.within(code, 0)[0]))
 
     readers = [threading.Thread(target=read) for _ in range(2)]

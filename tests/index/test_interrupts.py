@@ -99,9 +99,8 @@ def test_in_memory(tmp_path, kind, act):
     for turn, place in enumerate(places(count, MOST)):
         index = filled(key_of, act)
         _, raised = interrupted(lambda index=index: run(index), place)
-        found = check(
-            index, [before, after] if raised else [after]
-        )  # the number of places varies a little
+        # The number of places varies a little.
+        found = check(index, [before, after] if raised else [after])
         met += [found == before] * raised
         check_use(index, key_of(1000))
         if kind != "name" and turn % 8 == 0:

@@ -320,9 +320,8 @@ def test_a_file_that_was_copied_in_part(tmp_path):
         (tmp_path / "data.mdb").write_bytes(whole[: kept * 4096])
         done = python(CUT, tmp_path)
         assert done.returncode == 0, done.stderr
-        assert not done.stdout or done.stdout.startswith(
-            str(tmp_path)
-        )  # the last pages may be free
+        # The last pages may be free.
+        assert not done.stdout or done.stdout.startswith(str(tmp_path))
         if pages - kept > 16:
             assert (
                 f"data.mdb is truncated: its last {(pages - kept) * 4096} bytes are missing"

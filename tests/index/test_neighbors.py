@@ -174,9 +174,8 @@ def test_nothing_there(metric):
 
 
 def test_equal_vectors_have_no_angle_and_opposite_ones_pi():
-    index = NearNeighbors(
-        "angle", 3.0, dim=3, n=10, bands=1, rows_per_band=1, probes=6
-    )  # all buckets of a cross-polytope
+    # All buckets of a cross-polytope.
+    index = NearNeighbors("angle", 3.0, dim=3, n=10, bands=1, rows_per_band=1, probes=6)
     index.insert(
         ["a", "b", "c"],
         np.array([[1e-30, 2e-30, 3e-30], [2e20, 4e20, 6e20], [-1, -2, -3]], np.float32),

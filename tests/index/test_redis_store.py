@@ -320,9 +320,8 @@ def test_an_index_answers_as_in_memory(place, tmp_path, name_of):
     keys = [name_of(row) for row in range(600)]
     here, there = LSHIndex(0.7, 64), LSHIndex(0.7, 64, store=RedisStore(*place))
 
-    mixed = not isinstance(
-        keys[0], type(keys[1])
-    )  # such keys stand in no order, and no file holds them
+    # Such keys stand in no order, and no file holds them.
+    mixed = not isinstance(keys[0], type(keys[1]))
 
     def answer(found):
         return sorted(found, key=repr) if mixed else found
@@ -778,9 +777,8 @@ def test_a_server_killed_in_a_batch_has_all_of_it_or_nothing(when, operation):
                         pass
             if (when == "half sent") == (connection is None):
                 server.kill()
-            if (
-                when == "executed" and connection is not None
-            ):  # the answer has arrived, and gets lost here
+            # The answer has arrived, and gets lost here.
+            if when == "executed" and connection is not None:
                 raise redis.ConnectionError("Connection closed by server.")
 
         with closing(client_that(act, server)) as client:

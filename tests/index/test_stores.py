@@ -252,10 +252,11 @@ def test_batches_that_are_refused_change_nothing(
         if stored.mixes and "surrogate" in message:
             pytest.skip("among mixed keys it is one like others")
         if not stored.mixes:
+            # The kind may be what is refused.
             error, message = (
                 (TypeError, ValueError),
                 r"\bkeys?\b|signatures ",
-            )  # the kind may be what is refused
+            )
     index = stored(held, on_duplicate=on_duplicate)
     before, answers = content(index), list(index.query(shared(20)))
     for _ in range(2):

@@ -41,9 +41,8 @@ INDEXES = [
 )
 def test_f33_many_one_and_many_many(index, items, nearest):
     index.insert(KEYS, *items)
-    assert {tuple(sorted(pair[:2])) for pair in index.pairs()} == {
-        ("like it", "one")
-    }  # an ensemble has both orders
+    # An ensemble has both orders.
+    assert {tuple(sorted(pair[:2])) for pair in index.pairs()} == {("like it", "one")}
     found = index.query(*(each[:1] for each in items), **nearest)
     assert [[match.key for match in answer] for answer in found] == [["one", "like it"]]
     index.remove(["like it"])

@@ -194,9 +194,8 @@ def test_floats_are_vectors(dtype):
         "list_view",
         "fixed_size_list",
     ):
-        if not (
-            form == "list_view" and dtype == np.float16
-        ):  # pyarrow does not make it from a list
+        # pyarrow does not make it from a list.
+        if not (form == "list_view" and dtype == np.float16):
             assert (
                 dedup(FORMS[form](rows), threshold=0.995).keep.tolist()[-N:] == expected
             ), form

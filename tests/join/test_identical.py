@@ -70,11 +70,12 @@ def test_items_from_columns_of_all_kinds():
         assert find_identical(items, method=method).tolist() == expected
         assert find_identical(pa.array(items), method=method).tolist() == expected
         assert find_identical([], method=method).tolist() == []
+        # Bytes need not be UTF-8.
         assert find_identical([b"\xff", "ÿ", b"\xff"], method=method).tolist() == [
             0,
             1,
             0,
-        ]  # bytes need not be UTF-8
+        ]
 
 
 def test_hashes_that_collide_do_no_harm_to_positions(monkeypatch):

@@ -26,9 +26,8 @@ from lshfast.join.jaccard import Comparison
 from lshfast.kernels import grouping as kernels
 from tests.reference import minhash, sets
 
-VERIFY = importlib.import_module(
-    "lshfast.join.jaccard"
-)  # the package has a function of this name
+# The package has a function of this name.
+VERIFY = importlib.import_module("lshfast.join.jaccard")
 EMPTY = 2**64 - 1
 ROWS = st.lists(st.lists(st.integers(0, 9), max_size=10), max_size=14)
 

@@ -42,9 +42,8 @@ def test_slots_that_nobody_shares_rarely_count():
     found = shared_slots(
         kernels.slot_hashes(signatures, np.arange(5000), 0, 1, 16), 5000
     )
-    assert (
-        0.02 < found.mean() / 16 < 0.06
-    )  # 5000 values, 2**17 counts: 3.7 % meet another one
+    # 5000 values, 2**17 counts: 3.7 % meet another one.
+    assert 0.02 < found.mean() / 16 < 0.06
 
 
 def test_what_cannot_be_hashed_and_counted():
@@ -159,9 +158,8 @@ def test_rows_of_crowded_buckets_are_added(tmp_path):
         held = np.flatnonzero(file.held(3000))
         crowded = range(2 * 254, 3000, 2)
         assert set(crowded) <= set(held.tolist())
-        assert (
-            len(held) <= len(crowded) + 5
-        )  # a bucket of few rows may have the counter of a crowded one, under a drawn key
+        # A bucket of few rows may have the counter of a crowded one, under a drawn key.
+        assert len(held) <= len(crowded) + 5
         chosen = file.held(3000)
         unlike = file.unlike(
             chosen

@@ -548,9 +548,8 @@ class interrupts:
 def test_an_interrupt_ends_a_wait(side):
     """The lock is as if the thread had not come: a reader that waits behind its writer is let in."""
     gate, held, free, order = Gate(), threading.Event(), threading.Event(), []
-    signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # a test before may have replaced it
+    # A test before may have replaced it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def hold():
         with gate.writing() if side == "reading" else gate.reading():

@@ -41,9 +41,8 @@ def run_calls(calls, *modules):
     def limit():
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        if (
-            "ASAN_OPTIONS" not in os.environ
-        ):  # the address sanitizer reserves more, and has a limit of its own
+        # The address sanitizer reserves more, and has a limit of its own.
+        if "ASAN_OPTIONS" not in os.environ:
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
 
     command = [

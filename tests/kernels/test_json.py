@@ -199,9 +199,8 @@ def test_strings_around_the_ends_of_blocks(level, part):
         string = "a" * place + part + "b" * (place % 3)
         data = f'{{"other": "{string}", "text": "{string}"}}'.encode()
         assert scanned(data, behind=b'"') == [(0, (json.loads(f'"{string}"'), []))]
-        for cut in range(
-            1, min(40, len(string.encode()) + 2)
-        ):  # ends of the data inside the string
+        # Ends of the data inside the string.
+        for cut in range(1, min(40, len(string.encode()) + 2)):
             assert scanned(data[: -1 - cut], behind=b'"')[0][1] is None
 
 

@@ -115,9 +115,8 @@ def test_a_text_that_is_not_utf8_behind_one_that_begins_alike(level, unit):
         bad = whole[:cut] + b"\xff"
         with pytest.raises(TextError, match=rf"texts\[2\]: not UTF-8 at byte {cut}"):
             KERNELS[unit](Texts([whole, whole, bad, whole]), 3, 1)
-    cut_off = (
-        whole[:400] + "é".encode()[:1]
-    )  # one byte of the character that the text before has whole
+    # One byte of the character that the text before has whole.
+    cut_off = whole[:400] + "é".encode()[:1]
     with pytest.raises(TextError, match=r"texts\[1\]: not UTF-8 at byte 400"):
         KERNELS[unit](Texts([whole[:400] + "é".encode(), cut_off]), 3, 1)
 

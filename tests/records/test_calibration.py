@@ -277,9 +277,8 @@ def test_the_prior_is_found():
     """Scores are log odds beside an even prior; three of ten are matches."""
     rng = np.random.default_rng(7)
     is_match = rng.random(20_000) < 0.3
-    scores = rng.normal(
-        np.where(is_match, 2.0, -2.0), 2.0
-    )  # the log of the ratio of both densities is the score
+    # The log of the ratio of both densities is the score.
+    scores = rng.normal(np.where(is_match, 2.0, -2.0), 2.0)
     assert prior_odds(scores) == pytest.approx(np.log(0.3 / 0.7), abs=0.1)
 
 

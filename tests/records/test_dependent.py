@@ -119,9 +119,8 @@ def test_dependent_fields_are_shown_and_not_scored(single, monkeypatch):
         return dedup_records(a, **options) if single else match_records(a, b, **options)
 
     found = run(rules=["key:full", "key:postcode"])
-    whole = (
-        [] if single else ["all_fields"]
-    )  # records as texts, which two tables are compared by as well
+    # Records as texts, which two tables are compared by as well.
+    whole = [] if single else ["all_fields"]
     assert found.names == ["given", "surname", "suburb", "street", "postcode", *whole]
     assert [one.name for one in found.dependent] == ["full"]
     assert "full: follows from given, surname; not counted" in found.describe()

@@ -81,9 +81,8 @@ def test_matches_that_the_rules_do_not_bring_are_expected():
     every, blocked = dedup_records(one), dedup_records(one, rules=["key:given"])
     assert every.weights.matches == pytest.approx(110, abs=8)
     assert len(blocked) < 60  # the rule brings 36 of 110
-    assert blocked.weights.matches == pytest.approx(
-        110, abs=40
-    )  # the others are sampled
+    # The others are sampled.
+    assert blocked.weights.matches == pytest.approx(110, abs=40)
     good = sum(
         second == first + 1 and first % 2 == 0 for first, second in every.pairs()
     )

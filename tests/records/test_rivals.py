@@ -110,9 +110,8 @@ def test_seeds_are_before_the_gap_of_both_records():
 def test_a_record_without_a_gap_has_no_seed():
     i, j, values = dense(0.9 ** np.abs(np.subtract.outer(np.arange(8), np.arange(8))))
     assert not PairsWithin(i, j, 8).seeds(values)[0].any()
-    assert (
-        not PairsWithin(i[:1], j[:1], 8).seeds(values[:1])[0].any()
-    )  # nothing is known of what comes after
+    # Nothing is known of what comes after.
+    assert not PairsWithin(i[:1], j[:1], 8).seeds(values[:1])[0].any()
 
 
 @pytest.mark.parametrize(
@@ -151,9 +150,8 @@ def test_records_with_a_match_are_counted_by_the_scores_of_others():
     assert records_by_rivals(best, np.array([-np.inf])) == 0
 
 
-RULES = [
-    "nearest"
-]  # rules that are given: without them, so few and unlike duplicates are not trusted
+# Rules that are given: without them, so few and unlike duplicates are not trusted.
+RULES = ["nearest"]
 
 
 @pytest.fixture(scope="module")
@@ -165,9 +163,8 @@ def found():
 def test_few_duplicates_among_many_alike_records(found):
     result, pairs = found
     hits = len(pairs & set(result.pairs()))
-    assert hits >= 0.9 * max(
-        len(pairs), len(result)
-    )  # EM alone links all albums of an artist
+    # EM alone links all albums of an artist.
+    assert hits >= 0.9 * max(len(pairs), len(result))
     assert [
         text
         for text in result.summary.warnings

@@ -35,9 +35,8 @@ def decomposed(text: str, compatible: bool) -> str:
         parts = mapping(character, compatible)
         found += parts if parts == character else decomposed(parts, compatible)
     characters = list(found)
-    for stop in range(
-        len(characters), 0, -1
-    ):  # a bubble sort, as the standard words it
+    # A bubble sort, as the standard words it.
+    for stop in range(len(characters), 0, -1):
         for place in range(1, stop):
             before, order = map(
                 unicodedata.combining, characters[place - 1 : place + 1]

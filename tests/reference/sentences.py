@@ -110,18 +110,20 @@ def is_border(kinds: list[str], place: int) -> bool:
     terminator = without_closing[-1] if without_closing else ""
     if terminator == "ATerm" and decides_lower(after):  # SB8
         return False
+    # SB998, but for what SB11 has before a separator.
     if terminator not in (
         "ATerm",
         "STerm",
-    ):  # SB998, but for what SB11 has before a separator
+    ):
         return False
     if after[0] in ("SContinue", "ATerm", "STerm"):  # SB8a
         return False
+    # SB9.
     if len(without_spaces) == len(before) and after[0] in (
         "Close",
         "Sp",
         *SEPARATORS,
-    ):  # SB9
+    ):
         return False
     return after[0] not in ("Sp", *SEPARATORS)  # SB10, SB11
 

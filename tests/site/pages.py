@@ -48,9 +48,8 @@ def steps(page: Path) -> list[Step]:
         Step(*found.groups())
         for found in BLOCK.finditer(page.read_text(encoding="utf-8"))
     ]
-    return [
-        block for block in blocks if ">>>" not in block.code
-    ]  # what has prompts is a doctest
+    # What has prompts is a doctest.
+    return [block for block in blocks if ">>>" not in block.code]
 
 
 def run(page: Path, folder: Path) -> Iterator[tuple[Step, str]]:
@@ -113,8 +112,7 @@ def plain(text: str) -> list[str]:
     ]
 
 
-if (
-    __name__ == "__main__"
-):  # show what a page prints: python -m tests.site.pages PAGE, in an empty folder
+# Show what a page prints: python -m tests.site.pages PAGE, in an empty folder.
+if __name__ == "__main__":
     for step, printed in run(Path(sys.argv[1]), Path.cwd()):
         print(f"```{step.language}\n{step.code}```\n\n```text\n{printed}```\n")

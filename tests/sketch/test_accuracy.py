@@ -89,9 +89,8 @@ def test_estimates_are_unbiased(scheme, n, similarity):
     sets, true = planted(
         n, *shape(n, similarity), trials=max(200, min(4000, 400_000 // n))
     )
-    assert abs(true - similarity) < (
-        0.15 if n == 5 else 0.01
-    )  # sets of five have few similarities
+    # Sets of five have few similarities.
+    assert abs(true - similarity) < (0.15 if n == 5 else 0.01)
     assert_unbiased(estimates(MinHasher(128, scheme), sets), true)
 
 
@@ -250,9 +249,8 @@ def test_recall_at_the_threshold_is_as_promised(scheme, threshold, n):
     bands = choose_bands(threshold, 128, recall=recall)
     found = share_met(MinHasher(128, scheme), bands, at_threshold(threshold, n, trials))
     assert found >= recall - 4 * math.sqrt(recall * (1 - recall) / trials)
-    said = float(
-        bands.probability(threshold)
-    )  # what a run's summary says, and more than was asked for
+    # What a run's summary says, and more than was asked for.
+    said = float(bands.probability(threshold))
     assert said >= recall
     assert found >= said - 4 * math.sqrt(said * (1 - said) / trials)
 

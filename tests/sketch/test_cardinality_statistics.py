@@ -69,9 +69,8 @@ def test_no_bumps(p, trials, load):
     """The estimate has one formula, and no seams at 2.5 or 5 times 2^p where those of others have theirs."""
     n = round(load * 2**p)
     counts = DistinctCounter(p).count(DistinctCounter(p).sketch(random_sets(n, trials)))
-    error = (
-        n * error_at(n / 2**p, 2**p) * math.sqrt(1 - 1 / n)
-    )  # what errs is pairs of tokens, of which few have fewer
+    # What errs is pairs of tokens, of which few have fewer.
+    error = n * error_at(n / 2**p, 2**p) * math.sqrt(1 - 1 / n)
     assert_as_good(
         counts, n, error, bias=0.02 if p > 4 else 0.04, spread=0.02 if p > 4 else 0.12
     )

@@ -66,9 +66,8 @@ def test_parquet_from_rows_of_json(tmp_path, source):
     wanted(tmp_path, source, "parquet")
     tables = {"pairs": "pairs.parquet", "removed": "removed.PARQUET"}
     found = run(tmp_path, source, {"output": "kept"} | tables)
-    assert (
-        found["output"].name == "00000.jsonl"
-    )  # a name without a suffix has the format of the inputs
+    # A name without a suffix has the format of the inputs.
+    assert found["output"].name == "00000.jsonl"
     found |= run(
         tmp_path / "again", source, {"output": "kept.gz"}, output_format="parquet"
     )

@@ -157,9 +157,8 @@ def test_parts_and_records_that_exceed_the_memory(
         SpooledTexts, "_spill", lambda held: spilled.append(held._most) or spill(held)
     )
     found = in_stages(tmp_path, source, shards=4, tasks=tasks, memory=MEMORY)
-    assert (
-        max(spilled) > 0
-    )  # the texts of a part: those of a shard are always in a file
+    # The texts of a part: those of a shard are always in a file.
+    assert max(spilled) > 0
     assert found[1:] == wanted[1:]
 
 

@@ -455,9 +455,8 @@ print(kills)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_killed_tasks_are_repeated(done, planned, tmp_path):
     """Files that killed processes leave are removed by the next attempt, and the outputs are as without them."""
-    held = os.environ | {
-        "TMPDIR": str(tmp_path)
-    }  # temporary files of killed processes stay
+    # Temporary files of killed processes stay.
+    held = os.environ | {"TMPDIR": str(tmp_path)}
     command = [sys.executable, "-c", KILLER, planned / "work"]
     run = subprocess.run(command, env=held, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr

@@ -211,9 +211,8 @@ class Summary(Account):
         kind = f"{SIMILARITY_NAMES[self.measure]}: {SIMILARITY_KINDS[self.verify]}"
         yield figure("candidates", self.candidates)
         yield figure("pairs", self.pairs, *self._pair_notes, kind)
-        if (
-            removing or self.largest_group
-        ):  # not of a run on Spark that finds pairs only
+        # A run on Spark that finds pairs only has no groups.
+        if removing or self.largest_group:
             yield groups_figure(self.groups, self.largest_group, "row")
         if self.clusters is not None:
             yield from self.clusters.figures()

@@ -156,9 +156,8 @@ def check_same_run(parameters: Parameters, plan: Plan) -> None:
         )
     shingles = parameters.shingles
     if plan.kind == "set" and shingles_of_texts(shingles) is None:
-        plan_parameters = replace(
-            plan_parameters, shingles=shingles
-        )  # the user chose this name; it cannot be checked
+        # The user chose this name; it cannot be checked.
+        plan_parameters = replace(plan_parameters, shingles=shingles)
     parameters.check_same(
         plan_parameters if shingles else replace(plan_parameters, shingles="")
     )

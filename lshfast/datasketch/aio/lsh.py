@@ -123,9 +123,8 @@ class AsyncMinHashLSH:
         self._waiting: dict[
             bytes, bool
         ] = {}  # keys that a session has inserted (True) or removed (False)
-        self._left: set[tuple[int, bytes]] = (
-            set()
-        )  # buckets that a session has removed keys from
+        # Buckets that a session has removed keys from.
+        self._left: set[tuple[int, bytes]] = set()
 
     @property
     def hashranges(self) -> list[tuple[int, int]]:

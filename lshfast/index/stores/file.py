@@ -99,9 +99,8 @@ class FileStore(LockedStore):
         # absolute, as the process may change its folder
         self.path = os.path.abspath(path)
         self.mode = mode
-        self._pid = (
-            os.getpid()
-        )  # a forked child shares the lock, but must neither write nor unlock
+        # A forked child shares the lock, but must neither write nor unlock.
+        self._pid = os.getpid()
         self._open(verify, header)
         if verify:
             try:
@@ -170,9 +169,8 @@ class FileStore(LockedStore):
     def query_one(
         self, signature: UInt64Array, least: int | None
     ) -> tuple[list[Any], list[int] | None]:
-        with (
-            self.gate.reading()
-        ):  # `commit` may be moving the growing segment to the file
+        # `commit` may be moving the growing segment to the file.
+        with self.gate.reading():
             return self.segments.query_one(signature, least)
 
     def commit(self, progress: Progress | None = None) -> None:
@@ -436,9 +434,8 @@ class FileStore(LockedStore):
         if self._file is not None and not self._file.closed:
             if self.mode == "r+" and self._is_owner():
                 with suppress(OSError):  # Windows: another process holds the lock
-                    unlock(
-                        self._file
-                    )  # otherwise existing maps of the file would keep the lock
+                    # Without this, existing maps of the file would keep the lock.
+                    unlock(self._file)
             self._file.close()
         self._file = None
 

@@ -208,10 +208,11 @@ class LmdbStore(Store):
                 f"{self.path}: data.mdb is truncated: its last {missing()} bytes are missing"
             )
         if missing() > 0:
+            # No other process writes now.
             with (
                 self._errors(),
                 self._begin(write=True),
-            ):  # so that no other process writes now
+            ):
                 os.truncate(file, os.path.getsize(file) + max(missing(), 0))
 
     def _state(self, txn: Any) -> tuple[Directory | None, list[Segment]]:

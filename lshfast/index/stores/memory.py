@@ -90,9 +90,8 @@ class LockedStore(Store):
 
     def contains_one(self, key: Any) -> bool:
         with self.gate.reading():
-            segments = (
-                self._segments
-            )  # read here, as a method call adds a tenth to the time
+            # They are read here, as a method call adds a tenth to the time.
+            segments = self._segments
             if (
                 segments is not None
                 and not segments.fixed
@@ -124,9 +123,8 @@ class LockedStore(Store):
         with self.gate.writing():
             growing = self._alone_for_writing()
             if growing is not None:
-                inserted = growing.tables.insert_one(
-                    key, signature
-                )  # None: no key of this kind
+                # None if the key is of another kind.
+                inserted = growing.tables.insert_one(key, signature)
                 if inserted:
                     return 1
                 if inserted is False and on_duplicate == "error":

@@ -367,9 +367,8 @@ class RedisStore(Store):
         """Close the connections that no call uses; the client opens new ones when it needs them."""
         nodes = self._client.get_nodes() if hasattr(self._client, "get_nodes") else ()
         for client in [node.redis_connection for node in nodes] or [self._client]:
-            if (
-                getattr(client, "connection", None) is not None
-            ):  # a client with a single connection
+            # The client has a single connection.
+            if getattr(client, "connection", None) is not None:
                 client.connection.disconnect()
             if client is not None:
                 try:

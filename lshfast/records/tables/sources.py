@@ -153,9 +153,8 @@ def _plain(array: Any) -> Any:
     # The shortest decimal, which is what was written: 1.1, not 1.10000002.
     if pa.types.is_float32(kind):
         return array.cast(pa.string()).cast(pa.float64())
-    if (
-        pa.types.is_timestamp(kind) and kind.unit == "ns"
-    ):  # which Python has no type for
+    # Python has no type for nanoseconds.
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
         return array.cast(pa.timestamp("us", kind.tz), safe=False)
     return array.cast(_wide(kind))
 

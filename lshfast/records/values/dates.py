@@ -32,9 +32,8 @@ LATEST = 2068
 # dates with four digits that tell it, and the part of them that are no typing errors
 LEAST_YEARS = 20
 TYPED = 0.999
-THOUSANDS = np.array(
-    [1000, 100, 10, 1], np.int64
-)  # what the digits of a year stand for
+# What the digits of a year stand for.
+THOUSANDS = np.array([1000, 100, 10, 1], np.int64)
 # Least part of the dates of a table with years of two digits; fewer are typing errors.
 SHORT_YEARS = 0.1
 # Least part of the values such as 1.2.73 that are dates, if they are no versions.

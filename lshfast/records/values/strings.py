@@ -28,9 +28,8 @@ _NUMBER = re.compile(r"[+-]?(\d{1,3}([,'’ ]\d{3})+|\d+)?(\.\d*)?([eE][+-]?\d{1
 _COMMA_NUMBER = re.compile(
     r"[+-]?(\d{1,3}([.'’ ]\d{3})+|\d+)?(,\d*)?([eE][+-]?\d{1,3})?"
 )
-_SPACES = {
-    ord(space): " " for space in "\t\u00a0\u2009\u202f"
-}  # that stand between thousands
+# Spaces that stand between thousands.
+_SPACES = {ord(space): " " for space in "\t\u00a0\u2009\u202f"}
 _THOUSANDS = {ord(mark): None for mark in ",.'’ "}
 _CURRENCY = "$€£¥₹ \t\u00a0%"
 NUMBER_SAMPLE = 2000  # numbers of a column that decide its decimal sign

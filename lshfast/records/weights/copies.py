@@ -50,9 +50,8 @@ FEWEST_ALIKE = 0.25
 KNOWN_WORD = 2
 RARE_CODE = 2
 LONG_CODE = 4
-SIMILARITIES = np.array(
-    [0.3, 0.45, 0.6, 0.75, 0.9], np.float64
-)  # between which chance is measured
+# Chance is measured between these similarities.
+SIMILARITIES = np.array([0.3, 0.45, 0.6, 0.75, 0.9], np.float64)
 STEPS = 300
 # pairs that count for what is expected before any is seen
 CONTROLS_GIVEN = 20.0
@@ -403,9 +402,8 @@ def copies_of(
     linkage: Linkage, words: RecordWords, near_pairs: NearPairsOfRecords
 ) -> Copies | None:
     """Return the copies among the nearest records; None if there are hardly any."""
-    near_by_far, probabilities = probable_copies(
-        words, near_pairs
-    )  # ascending, as the candidates are
+    # They are ascending, as the candidates are.
+    near_by_far, probabilities = probable_copies(words, near_pairs)
     if probabilities.sum() < FEWEST_COPIES * len(linkage.a):
         return None
     seeds = np.zeros(len(near_pairs.i), bool)

@@ -77,9 +77,8 @@ class Case:
 def corpus(n: int) -> list[dict[str, Any]]:
     """Return rows with similar texts, copies of bytes and of words, empty texts and nulls, and values to choose by."""
     rng = random.Random(3)
-    texts = [
-        text.replace("7 ", " the ") for text in similar_texts(rng, n)
-    ]  # some words are stop words
+    # Some words are stop words.
+    texts = [text.replace("7 ", " the ") for text in similar_texts(rng, n)]
     for i in range(3, n, 5):
         texts[i] = rng.choice([str, str.upper, "{}!".format])(texts[rng.randrange(i)])
     return [
@@ -121,9 +120,8 @@ def rows_of(case: Case, n: int) -> list[dict[str, Any]]:
 
 def lines_of_json(rows: list[dict[str, Any]]) -> bytes:
     lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
-    return "".join(lines).encode(
-        errors="backslashreplace"
-    )  # a lone surrogate is written as JSON's escape
+    # A lone surrogate is written as JSON's escape.
+    return "".join(lines).encode(errors="backslashreplace")
 
 
 def table_of(rows: list[dict[str, Any]], delimiter: str) -> bytes:
@@ -289,9 +287,8 @@ class Files:
 
     name = "files"
     given: ClassVar[set[str]] = {"exact"}  # options that each run has
-    also: ClassVar[set[str]] = (
-        set()
-    )  # options that another function of the same way of running takes
+    # Options that another function of the same way of running takes.
+    also: ClassVar[set[str]] = set()
     plain: ClassVar[bool] = False  # whether its answers are as those of `plain`
     data: ClassVar[set[str]] = {
         "jsonl", "jsonl.gz", "jsonl_", "csv", "csv;", "csv#", "csv.gz", "csv.zst", "tsv", "parquet", "txt",

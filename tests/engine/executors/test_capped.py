@@ -62,9 +62,8 @@ def test_a_component_that_takes_more_than_the_memory(tmp_path, small_parts, grou
     )  # fmt: skip
     assert ".signatures" in files
     assert found[1:] == wanted[1:]
-    assert np.array_equal(
-        found[0].pairs, wanted[0].pairs
-    )  # the number of comparisons depends on a random number
+    # The number of comparisons depends on a random number.
+    assert np.array_equal(found[0].pairs, wanted[0].pairs)
 
 
 class MostBuckets:
@@ -157,9 +156,8 @@ def test_texts_that_can_be_read_again_need_no_cap(
     held = 300 * len(" ".join(WORDS))
     without = sum(plan.memory(300, held, in_memory=False).values())
     monkeypatch.setattr(cap, "available_memory", lambda: without + held // 2)
-    monkeypatch.setattr(
-        cap, "MOST_GROWTH", 1 << 20
-    )  # the inputs are not too small for this
+    # The inputs are not too small for this.
+    monkeypatch.setattr(cap, "MOST_GROWTH", 1 << 20)
     assert (cap.cap_for(inputs, inputs.open(), plan) is None) == fits
 
 
@@ -403,9 +401,8 @@ def test_pairs_of_many_parts_are_merged_with_a_few_open_files(tmp_path, monkeypa
     found = np.concatenate(list(merged_pairs(str(tmp_path), names, 1 << 20)))
     assert found[["i", "j"]].tolist() == sorted(every)
     assert max(merges) == 3
-    assert (
-        len(list(tmp_path.iterdir())) == len(names) + 3
-    )  # the files of the last merge
+    # The files of the last merge.
+    assert len(list(tmp_path.iterdir())) == len(names) + 3
 
 
 def test_bad_arguments(tmp_path):

@@ -148,9 +148,8 @@ def test_threads_and_batches_do_not_matter(
 def test_a_run_with_other_threads_or_memory_is_resumed_in_the_same_parts(
     tmp_path, small_parts, monkeypatch
 ):
-    costs = replace(
-        budget.COSTS, thread=MEMORY // 4
-    )  # threads take memory from the parts
+    # Threads take memory from the parts.
+    costs = replace(budget.COSTS, thread=MEMORY // 4)
     monkeypatch.setattr(budget, "COSTS", costs)
     source = write_jsonl(tmp_path / "in.jsonl", corpus(21, 4000))
     wanted = outputs(tmp_path, "a", source)

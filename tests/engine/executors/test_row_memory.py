@@ -92,9 +92,8 @@ def test_the_longest_rows_that_memory_allows(tmp_path, threads, unit):
     """Near copies of a text of as many different shingles as there can be. Their file is mapped, which counts too."""
     rng, rows, memory = random.Random(1), 20_000, 400_000_000
     budget = Budget(memory, make_plan(threads=threads, unit=unit))
-    nbytes = (
-        budget.longest_row(rows) - 2000
-    )  # the number of rows is estimated from the first ones
+    # The number of rows is estimated from the first ones.
+    nbytes = budget.longest_row(rows) - 2000
     letters = "abcdefghijklmnopqrstuvwxyz0123456789"
     words = (
         rng.choices(letters, k=nbytes // 2)

@@ -190,10 +190,11 @@ LOCAL = [
     Stages(1, 1),
     Stages(5, 3),
 ]
+# Each takes every eighth case of JSON Lines in the tests that are not slow.
 LONG = [
     LOCAL[0],
     LOCAL[-1],
-]  # each takes every eighth case of JSON Lines in the tests that are not slow
+]
 FEW = 400  # rows
 
 LIMITS = [
