@@ -29,19 +29,17 @@ export WINEPREFIX=$folder/wine WINEDEBUG=-all
 # build NAME COMPILER...: all programs, into $folder/NAME. They are compiled before they are linked, so that ccache keeps
 # their objects.
 build() {
-  local name=$1 source program objects
+  local name=$1 source program
   shift
   mkdir "$folder/$name"
   for source in $sources; do
     # shellcheck disable=SC2086 (the flags are a list)
     "$@" $flags -c "$source" -o "$folder/$name/$(basename "$source" .c).o"
   done
-  objects=$(ls "$folder/$name"/*.o)
   for program in $programs; do
     program=$(basename "$program" .c)
-    "$@" -std=c11 -O1 -Isrc -c "tests/sanitize/$program.c" -o "$folder/$name/$program.o"
-    # shellcheck disable=SC2086
-    "$@" "$folder/$name/$program.o" $objects -o "$folder/$name/$program.exe" -static -lm
+    "$@" -std=c11 -O1 -Isrc -c "tests/sanitize/$program.c" -o "$folder/program.o"
+    "$@" "$folder/program.o" "$folder/$name"/*.o -o "$folder/$name/$program.exe" -static -lm
   done
 }
 

@@ -155,20 +155,10 @@ def test_f7_row_algorithm_row_by_row():
     none = (None, None)
     assert states[0] == [(1, 1), none, none, (1, 1)]
     # One version of the text prints "row 2".
-    assert states[1] == [
-        (1, 1),
-        none,
-        (2, 4),
-        (1, 1),
-    ]
+    assert states[1] == [(1, 1), none, (2, 4), (1, 1)]
     assert states[2] == [(1, 1), (3, 2), (2, 4), (1, 1)]
     # The text already calls this one final.
-    assert states[3] == [
-        (1, 0),
-        (3, 2),
-        (2, 0),
-        (1, 0),
-    ]
+    assert states[3] == [(1, 0), (3, 2), (2, 0), (1, 0)]
     assert steps[4].signatures == ((1, 3, 0, 1), (0, 2, 0, 0))
     half = Fraction(1, 2)
     found = estimates(steps[4].signatures)

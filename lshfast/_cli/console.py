@@ -101,9 +101,7 @@ class Watch:
         stream: TextIO | None = None,
     ) -> None:
         # An interrupt before this is reported without numpy.
-        from lshfast._io.streams import (
-            is_terminal,
-        )
+        from lshfast._io.streams import is_terminal
 
         self._quiet = quiet or (output is not None and is_terminal(output))
         self._stream = stream or sys.stderr

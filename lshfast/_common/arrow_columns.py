@@ -159,11 +159,7 @@ def objects_of(column: Any, name: str) -> list[Any]:
     """Return a column of any library as a list of Python objects; errors name `name`."""
     checked_column(column, name)
     # Columns of pyarrow; of polars and pandas; of numpy.
-    for method in (
-        "to_pylist",
-        "to_list",
-        "tolist",
-    ):
+    for method in ("to_pylist", "to_list", "tolist"):
         if hasattr(column, method):
             return list(getattr(column, method)())
     return list(column)

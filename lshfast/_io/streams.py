@@ -76,7 +76,7 @@ def _opened(path: PathLike) -> Iterator[Any]:
     if text is None:
         raise OSError(f"there is no {name}")
     text.flush()
-    # With PYTHONUNBUFFERED.
+    # With PYTHONUNBUFFERED, a standard stream has no buffer.
     stream = (
         _Whole(text.buffer) if isinstance(text.buffer, io.RawIOBase) else text.buffer
     )

@@ -15,7 +15,9 @@ from lshfast._common.checks import Seed, array_of, check_int, check_seed
 from lshfast._common.types import Float64Array
 from lshfast.kernels import hashing as kernels
 
-BOX_MULLER = 68  # domain
+# The domain of the numbers that are transformed.
+BOX_MULLER = 68
+
 # A covariance matrix may differ from its transpose by rounding.
 ASYMMETRY = 1e-12
 
@@ -75,10 +77,7 @@ def box_muller(u: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Float64Array, Float6
 
 
 def _unit_numbers(values: npt.ArrayLike, name: str) -> Float64Array:
-    array = array_of(values, name)
-    if array.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must be numbers, not {array.dtype}")
-    numbers = array.astype(np.float64)
+    numbers = _numbers(values, name)
     wrong = numbers[~((numbers >= 0) & (numbers < 1))]
     if wrong.size:
         raise ValueError(f"{name} must be at least 0 and below 1, not {wrong[0]}")
@@ -141,10 +140,10 @@ def gaussian_vectors(
     numbers = _standard(count, len(centre), check_seed(seed))
     if covariance is None:
         return centre + numbers
-    return np.asarray(centre + numbers @ _factor(covariance, len(centre)).T)
+    return np.asarray(centre + numbers @ _cholesky_factor(covariance, len(centre)).T)
 
 
-def _factor(covariance: npt.ArrayLike, dim: int) -> Float64Array:
+def _cholesky_factor(covariance: npt.ArrayLike, dim: int) -> Float64Array:
     matrix = _finite_numbers(covariance, "covariance")
     if matrix.shape != (dim, dim):
         raise ValueError(
@@ -219,12 +218,16 @@ def _standard(count: int, dim: int, seed: int) -> Float64Array:
 
 
 def _finite_numbers(values: npt.ArrayLike, name: str) -> Float64Array:
-    array = array_of(values, name)
-    if array.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must be numbers, not {array.dtype}")
-    numbers = array.astype(np.float64)
+    numbers = _numbers(values, name)
     if not np.isfinite(numbers).all():
         raise ValueError(
             f"{name} must be finite, not {numbers[~np.isfinite(numbers)][0]}"
         )
     return numbers
+
+
+def _numbers(values: npt.ArrayLike, name: str) -> Float64Array:
+    array = array_of(values, name)
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must be numbers, not {array.dtype}")
+    return array.astype(np.float64)

@@ -51,12 +51,14 @@ def _ways(slots: int, depth: int, trees: int) -> Float64Array:
             [comb(slots * trees, equal) for equal in range(slots * trees + 1)],
             np.float64,
         )
-    one = [
+    ways_of_one_tree = [
         comb(slots, equal)
         - (comb(slots - depth, equal - depth) if equal >= depth else 0)
         for equal in range(slots + 1)
     ]
-    return np.convolve(_ways(slots, depth, trees - 1), np.array(one, np.float64))
+    return np.convolve(
+        _ways(slots, depth, trees - 1), np.array(ways_of_one_tree, np.float64)
+    )
 
 
 def missed(
@@ -153,7 +155,7 @@ def choose_steps(
         )
         enough = min(enough, int(np.count_nonzero(out_of_reach)))
         steps.append((tree, to, enough))
-    # Now all are searched to depth 1: a tree is a slot.
+    # All trees are searched to depth 1 now, where a tree is a slot.
     for tree in range(trees, num_perm if singles else trees):
         out_of_reach = missed(num_perm, num_perm, [tree + 1]) > 1 - recall
         enough = min(enough, int(np.count_nonzero(out_of_reach)))

@@ -1077,10 +1077,7 @@ def test_outputs_and_indexes_of_one_name(index, second, tmp_path):
 
 def test_a_row_that_stays_and_whose_key_is_taken(index, tmp_path):
     # The first is not to be added.
-    rows = [
-        {"id": "1/3", "text": TEXTS[3]},
-        {"id": "1/4", "text": TEXTS[30]},
-    ]
+    rows = [{"id": "1/3", "text": TEXTS[3]}, {"id": "1/4", "text": TEXTS[30]}]
     new, out = write_jsonl(tmp_path / "new.jsonl", rows), tmp_path / "o.jsonl"
     command = (
         "dedup",

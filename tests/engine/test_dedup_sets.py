@@ -12,10 +12,7 @@ from lshfast import LSHIndex, TokenSets, dedup, pairs
 from tests.reference import sets as reference
 
 # A pair of similarity .3 is missed with odds of 10**-20.
-EVERY_SLOT = {
-    "bands": 128,
-    "rows_per_band": 1,
-}
+EVERY_SLOT = {"bands": 128, "rows_per_band": 1}
 
 RNG = np.random.default_rng(3)
 BASES = [RNG.integers(0, 10**6, 40).tolist() for _ in range(20)]

@@ -88,10 +88,7 @@ def test_a14_points_are_isotropic(dim):
     assert np.linalg.norm(points, axis=1) == pytest.approx(1)
     turned = points @ np.linalg.qr(gaussian_vectors(dim, np.zeros(dim), seed=1))[0]
     # Each coordinate has the mean 0 and the variance 1 / dim.
-    for each in (
-        points,
-        turned,
-    ):
+    for each in (points, turned):
         assert (abs(each.mean(axis=0)) < 4 / sqrt(dim * 20_000)).all()
         assert np.allclose(
             each.T @ each / 20_000, np.eye(dim) / dim, atol=4 / sqrt(20_000) / dim

@@ -673,10 +673,6 @@ def test_a_file_that_breaks_a_rule_is_refused(
         ):
             index.verify()
     # The first leads to all that is needed.
-    if damage not in (
-        one_header,
-        headers_that_differ,
-        second_header_newer,
-    ):
+    if damage not in (one_header, headers_that_differ, second_header_newer):
         with pytest.raises(FormatError, match=said):
             LSHIndex.open(path, verify=True)

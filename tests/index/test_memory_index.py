@@ -98,10 +98,7 @@ def test_damage_is_found(kind, tmp_path):
     data = path.read_bytes()
     head = type(index)._file.container.size
     # What is between the sections is checked, too.
-    places = [
-        *range(max(head, 128) + 40),
-        len(data) - 1,
-    ]
+    places = [*range(max(head, 128) + 40), len(data) - 1]
     for at in places:
         path.write_bytes(data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :])
         with pytest.raises(

@@ -253,10 +253,7 @@ def test_batches_that_are_refused_change_nothing(
             pytest.skip("among mixed keys it is one like others")
         if not stored.mixes:
             # The kind may be what is refused.
-            error, message = (
-                (TypeError, ValueError),
-                r"\bkeys?\b|signatures ",
-            )
+            error, message = ((TypeError, ValueError), r"\bkeys?\b|signatures ")
     index = stored(held, on_duplicate=on_duplicate)
     before, answers = content(index), list(index.query(shared(20)))
     for _ in range(2):

@@ -124,10 +124,7 @@ def estimate_of_fast(signature: Sequence[int]) -> float:
 def hashes_below(value: int, i: int, k: int) -> int:
     """Return how many 64-bit hashes fall to slot i of k and have lower 56 bits below value."""
     # The slot's hashes.
-    low, high = (
-        -(-i * 2**32 // k) * 2**32,
-        -(-(i + 1) * 2**32 // k) * 2**32,
-    )
+    low, high = (-(-i * 2**32 // k) * 2**32, -(-(i + 1) * 2**32 // k) * 2**32)
     found = 0
     for start in range(low >> 56 << 56, high, 2**56):
         found += max(0, min(high, start + value) - max(low, start))

@@ -111,19 +111,12 @@ def is_border(kinds: list[str], place: int) -> bool:
     if terminator == "ATerm" and decides_lower(after):  # SB8
         return False
     # SB998, but for what SB11 has before a separator.
-    if terminator not in (
-        "ATerm",
-        "STerm",
-    ):
+    if terminator not in ("ATerm", "STerm"):
         return False
     if after[0] in ("SContinue", "ATerm", "STerm"):  # SB8a
         return False
     # SB9.
-    if len(without_spaces) == len(before) and after[0] in (
-        "Close",
-        "Sp",
-        *SEPARATORS,
-    ):
+    if len(without_spaces) == len(before) and after[0] in ("Close", "Sp", *SEPARATORS):
         return False
     return after[0] not in ("Sp", *SEPARATORS)  # SB10, SB11
 

@@ -129,20 +129,10 @@ def test_f7_row_algorithm_row_by_row():
     none = (textbook.NO_VALUE, textbook.NO_VALUE)
     assert trace[0] == [(1, 1), none, none, (1, 1)]
     # One version of the text prints "row 2".
-    assert trace[1] == [
-        (1, 1),
-        none,
-        (2, 4),
-        (1, 1),
-    ]
+    assert trace[1] == [(1, 1), none, (2, 4), (1, 1)]
     assert trace[2] == [(1, 1), (3, 2), (2, 4), (1, 1)]
     # The text already calls this one final.
-    assert trace[3] == [
-        (1, 0),
-        (3, 2),
-        (2, 0),
-        (1, 0),
-    ]
+    assert trace[3] == [(1, 0), (3, 2), (2, 0), (1, 0)]
     assert trace[4] == [(1, 0), (3, 2), (0, 0), (1, 0)]
     assert list(zip(*trace[4], strict=False)) == [(1, 3, 0, 1), (0, 2, 0, 0)]
     expected = {
@@ -227,11 +217,7 @@ def test_c13_wrapped_products_lose_residues():
     keys = range(8, 8 * 20_001, 8)
     prime = 2**64 - 59
     # A / P is above .01: a tiny multiplier would hardly ever be reduced.
-    for seed in (
-        0,
-        2,
-        3,
-    ):
+    for seed in (0, 2, 3):
         a = draw(seed, Domain.CLASSIC, 0) | 1
         assert len({a * x % 2**64 % prime % 256 for x in keys}) == 32
         assert len({a * x % prime % 256 for x in keys}) == 256

@@ -31,12 +31,10 @@ build() {
     for source in $sources; do
         "$@" $flags "$level" -c "$source" -o "$folder/$name/$(basename "$source" .c).o"
     done
-    objects=$(ls "$folder/$name"/*.o)
     # shellcheck disable=SC2086
     for program in $programs; do
-        object=$folder/$name/$(basename "$program" .c).o
-        "$@" $flags -O1 -c "$program" -o "$object"
-        "$@" $flags "$object" $objects -o "$folder/$(basename "$program" .c)-$name" -lm
+        "$@" $flags -O1 -c "$program" -o "$folder/$name.o"
+        "$@" $flags "$folder/$name.o" "$folder/$name"/*.o -o "$folder/$(basename "$program" .c)-$name" -lm
     done
 }
 

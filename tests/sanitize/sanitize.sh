@@ -23,11 +23,10 @@ build() {
     for source in $sources; do
         ${CC:-cc} $flags -c "$source" -o "$folder/$name/$(basename "$source" .c).o"
     done
-    objects=$(ls "$folder/$name"/*.o)
     # shellcheck disable=SC2086
     for program in $programs; do
-        ${CC:-cc} $flags -O1 -c "tests/sanitize/$program.c" -o "$folder/$program-$name.o"
-        ${CC:-cc} $flags "$folder/$program-$name.o" $objects -o "$folder/$program-$name" -lm
+        ${CC:-cc} $flags -O1 -c "tests/sanitize/$program.c" -o "$folder/$name.o"
+        ${CC:-cc} $flags "$folder/$name.o" "$folder/$name"/*.o -o "$folder/$program-$name" -lm
     done
 }
 

@@ -461,10 +461,7 @@ def test_d1_f1_character_shingles():
 def test_d2_change_of_one_word():
     texts = ["The_dog_which_chased_the_cat", "The_dog_that_chased_the_cat"]
     # The text counts both "The" and "the".
-    for lowercase, common in (
-        (False, 18),
-        (True, 17),
-    ):
+    for lowercase, common in ((False, 18), (True, 17)):
         which, that = distinct(texts, "char", 3, lowercase=lowercase)
         assert (len(which - that), len(that - which), len(which & that)) == (
             7,

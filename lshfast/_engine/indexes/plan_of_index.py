@@ -35,7 +35,7 @@ def plan_of_index(
     kind : {"text", "set"}, optional
         What the items of the run are; by default as in the index. An index that does
         not name its shingles may be one of sets.
-    **others
+    **run_options
         Arguments of `make_plan` that an index does not store: verify, groups, threads, exact,
         measure.
 
@@ -73,12 +73,13 @@ def _stored_options(parameters: Parameters, kind: Kind | None) -> dict[str, Any]
         If the index is of another kind than `kind`, or of texts whose shingles it does not name.
     """
     shingles = shingles_of_texts(parameters.shingles)
-    sets = parameters.shingles == SETS or (shingles is None and kind == "set")
-    if kind is not None and sets != (kind == "set") and (sets or shingles is not None):
+    of_sets = parameters.shingles == SETS or (shingles is None and kind == "set")
+    is_known = of_sets or shingles is not None
+    if kind is not None and is_known and of_sets != (kind == "set"):
         raise ValueError(
-            f"this is an index of {'sets' if sets else 'texts'}, not of {kind}s"
+            f"this is an index of {'sets' if of_sets else 'texts'}, not of {kind}s"
         )
-    if shingles is None and not sets:
+    if not is_known:
         name = parameters.shingles
         naming = f"names them {name!r}" if name else "does not name them"
         raise ValueError(
@@ -92,7 +93,7 @@ def _stored_options(parameters: Parameters, kind: Kind | None) -> dict[str, Any]
         "bands": parameters.bands,
         "rows_per_band": parameters.rows_per_band,
     }
-    if shingles is not None and not sets:
+    if shingles is not None and not of_sets:
         words = shingles.stop_words
         stored["unit"] = shingles.unit
         stored["size"] = shingles.size
@@ -156,7 +157,7 @@ def check_same_run(parameters: Parameters, plan: Plan) -> None:
         )
     shingles = parameters.shingles
     if plan.kind == "set" and shingles_of_texts(shingles) is None:
-        # The user chose this name; it cannot be checked.
+        # A name that the user chose for the sets cannot be checked.
         plan_parameters = replace(plan_parameters, shingles=shingles)
     parameters.check_same(
         plan_parameters if shingles else replace(plan_parameters, shingles="")

@@ -178,15 +178,11 @@ def choose_blocks(
     for blocks in range(1, min(kernels.MAX_BLOCKS, radius + 1, free) + 1):
         most = min(free // blocks, kernels.MAX_BLOCK_BITS, n.bit_length() + 1)
         for width in range(max(most - 6, 1), most + 1):
-            spare = (
-                free - width * blocks if width < most or free // blocks == most else 0
-            )
-            plan = plan_of(
-                n,
-                bits,
-                radius,
-                tuple(width + (i < spare and width == most) for i in range(blocks)),
-            )
+            block_bits = [width] * blocks
+            if width == most == free // blocks:
+                for block in range(free - width * blocks):
+                    block_bits[block] += 1
+            plan = plan_of(n, bits, radius, tuple(block_bits))
             allowed = (
                 max(plan.block_bits) <= kernels.MAX_BLOCK_BITS
                 and plan.memory <= memory * n

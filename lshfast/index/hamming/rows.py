@@ -102,7 +102,7 @@ class CodeRows(Generic[ASegment]):
         self, bits: int, make: Callable[[UInt64Array, int], ASegment | None]
     ) -> None:
         self.gate = Gate()
-        # Without readers. With a Lock, a forked child would wait for a writer of its parent.
+        # It has no readers. With a Lock, a forked child would wait for a writer of its parent.
         self._writer = Gate()
         self._make = make
         self.words: int = -(-bits // 64)
@@ -156,7 +156,7 @@ class CodeRows(Generic[ASegment]):
         """Return figures by name; sizes are in bytes, without key objects."""
         return {
             "segments": len(self._segments),
-            "scanned rows": self._used - self.view().tail,
+            "scanned rows": self._used - self._tail,
             "removed rows": self._used - len(self._keys),
             "code bytes": self._codes.nbytes + self._live.nbytes,
             "block bytes": sum(segment.nbytes for segment in self._segments),
@@ -165,11 +165,12 @@ class CodeRows(Generic[ASegment]):
 
     def unsound(self) -> str:
         """Return a description of the first disagreement with the live rows, or ""."""
-        ends = [0, *(segment.end for segment in self._segments)]
-        same = [segment.first for segment in self._segments] == ends[:-1] and ends[
-            -1
-        ] <= self._used
-        return "" if same else "blocks: they do not hold each row once"
+        firsts = [segment.first for segment in self._segments]
+        ends = [segment.end for segment in self._segments]
+        are_consecutive = [*firsts, self._tail] == [0, *ends]
+        if are_consecutive and self._tail <= self._used:
+            return ""
+        return "blocks: they do not hold each row once"
 
     # For writers:
 
@@ -252,6 +253,11 @@ class CodeRows(Generic[ASegment]):
         with self.gate.writing():
             self._keys = keys
 
+    @property
+    def _tail(self) -> int:
+        """First row after the segments."""
+        return self._segments[-1].end if self._segments else 0
+
     def _tidy(self) -> None:
         """Sort rows at the end into a segment, or all rows after many removals, within memory."""
         with suppress(MemoryError):  # then nothing changes
@@ -262,19 +268,19 @@ class CodeRows(Generic[ASegment]):
         if dead > TAIL_ROWS and DEAD_SHARE * dead > self._used:
             self._compact()
         segments = [*self._segments]
-        first = segments[-1].end if segments else 0
+        first = self._tail
         if self._used - first <= max(TAIL_ROWS, 2 * self._tried):
             return
-        while segments and segments[-1].end - segments[-1].first < RATIO * (
-            self._used - first
-        ):
-            first = segments.pop().first
+        while segments:
+            last = segments[-1]
+            if last.end - last.first >= RATIO * (self._used - first):
+                break
+            first = last.first
+            segments.pop()
         segment = self._make(self._codes[first : self._used], first)
         with self.gate.writing():
             if segment is None:
-                self._tried = self._used - (
-                    self._segments[-1].end if self._segments else 0
-                )
+                self._tried = self._used - self._tail
             else:
                 vars(self).update(_segments=[*segments, segment], _tried=0)
 

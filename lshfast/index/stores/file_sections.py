@@ -172,14 +172,10 @@ def check_headers(headers: list[bytes]) -> None:
             raise FormatError(
                 f"header: the one at byte {place} is damaged (compact repairs it)"
             )
-    (*kind, _, first), (*other, _, second) = (
-        HEADER.struct.unpack_from(header)[:4] for header in headers
-    )
-    if (
-        kind != other
-        or second > first
-        or (second == first and headers[0] != headers[1])
-    ):
+    states = [_state_of(header) for header in headers]
+    begins = [HEADER.struct.unpack_from(header)[:2] for header in headers]
+    is_of_same_file = begins[0] == begins[1] and states[1] <= states[0]
+    if not is_of_same_file or (states[0] == states[1] and headers[0] != headers[1]):
         raise FormatError(
             f"header: the one at byte {HEADERS[1]} is not a copy of the first (compact repairs it)"
         )

@@ -209,10 +209,7 @@ class LmdbStore(Store):
             )
         if missing() > 0:
             # No other process writes now.
-            with (
-                self._errors(),
-                self._begin(write=True),
-            ):
+            with self._errors(), self._begin(write=True):
                 os.truncate(file, os.path.getsize(file) + max(missing(), 0))
 
     def _state(self, txn: Any) -> tuple[Directory | None, list[Segment]]:

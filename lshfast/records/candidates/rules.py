@@ -145,18 +145,17 @@ class EveryPair:
     def pairs(self, linkage: Linkage) -> RulePairs:
         """Return all pairs."""
         check_total(linkage.all_pairs)
-        first, second = linkage.sizes
-        places = np.arange(first * second, dtype=np.uint64)
+        first_size, second_size = linkage.sizes
+        places = np.arange(first_size * second_size, dtype=np.uint64)
         if linkage.b is not None:
             return RulePairs(places)
-        i, j = np.divmod(places, np.uint64(max(1, second)))
+        i, j = np.divmod(places, np.uint64(max(1, second_size)))
         return RulePairs(places[i < j])
 
 
 @dataclass(frozen=True)
 class SortBlocks:
-    """Sort the records of both tables by a field and compare neighbours (the sorted-neighbourhood
-    method).
+    """Sort records by a field and compare neighbours (the sorted-neighbourhood method).
 
     Parameters
     ----------
@@ -202,7 +201,7 @@ class SortBlocks:
     def pairs(self, linkage: Linkage) -> RulePairs:
         """Return the pairs of neighbours."""
         coded = linkage.field(self.field)
-        (first, second) = linkage.sizes
+        first_size, second_size = linkage.sizes
         count = len(coded.values)
         rank = np.empty(count + 1, np.int64)
         rank[sorted(range(count), key=coded.values.__getitem__)] = np.arange(
@@ -219,10 +218,10 @@ class SortBlocks:
             low = np.minimum(rows[:-distance], rows[distance:])
             high = np.maximum(rows[:-distance], rows[distance:])
             if linkage.b is not None:
-                across = (low < first) & (high >= first)
+                across = (low < first_size) & (high >= first_size)
                 low = low[across]
-                high = high[across] - first
-            parts.append(low * second + high)
+                high = high[across] - first_size
+            parts.append(low * second_size + high)
         places = np.concatenate(parts).astype(np.uint64)
         return RulePairs(kernels.sorted_numbers(places))
 
@@ -301,9 +300,7 @@ class LshBlocks:
         return f"lsh:{'+'.join(self.fields)}:threshold={self.threshold:g}"
 
     def pairs(self, linkage: Linkage) -> RulePairs:
-        """Return the pairs of records with similar values: those of a bucket, whose similarity is
-        then computed.
-        """
+        """Return the pairs of records of a bucket whose values are similar."""
         places, texts = joined_values([linkage.field(name) for name in self.fields])
         tokens = shingle(
             texts, "char", self.size, seed=linkage.seed, threads=linkage.threads
@@ -334,20 +331,17 @@ class LshBlocks:
             part.astype(np.int64)
             for part in np.divmod(pairs, np.uint64(max(1, len(texts))))
         )
-        similar = left != right
-        similar[similar] = (
-            similarities(
-                tokens.offsets,
-                tokens.tokens,
-                left[similar],
-                right[similar],
-                self.threshold,
-            )
-            > 0
+        differ = left != right
+        left = left[differ]
+        right = right[differ]
+        # 0 below the threshold.
+        text_similarities = similarities(
+            tokens.offsets, tokens.tokens, left, right, self.threshold
         )
-        alike = np.flatnonzero(np.logical_and(*counts))  # equal values
-        left = np.append(left[similar], alike)
-        right = np.append(right[similar], alike)
+        similar = text_similarities > 0
+        equal_texts = np.flatnonzero(np.logical_and(*counts))
+        left = np.append(left[similar], equal_texts)
+        right = np.append(right[similar], equal_texts)
         return with_skipped(
             pairs_of_values(linkage, places, (left, right), self.max_block, texts),
             skipped,
@@ -357,9 +351,7 @@ class LshBlocks:
 def _function_keys(
     function: KeyFunction, linkage: Linkage
 ) -> tuple[tuple[UInt64Array, UInt64Array], Callable[[int], str]]:
-    """Return the keys of a function as numbers, and a function that returns the key of a row of the
-    first table.
-    """
+    """Return the keys of a function as numbers, and what returns the key of a row of table a."""
     tables = [linkage.a] if linkage.b is None else [linkage.a, linkage.b]
     key_values = [
         [function(table.record(row)) for row in range(len(table))] for table in tables

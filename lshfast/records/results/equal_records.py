@@ -38,7 +38,7 @@ MANY_OF_SEVERAL = 0.125
 MOST_MEMBERS = (
     5.0  # other members of the group of a record, on average: more are a street
 )
-MOST_LEFT_OUT = 12  # fields that are left out by ones and twos
+MOST_LEFT_OUT = 12  # fields of which one or two are left out in turn
 DEVIATIONS = 2.0  # standard errors
 
 
@@ -85,13 +85,13 @@ class EqualLinks:
         sides = range(len(fields[0].table_codes))
         if not all(has_groups(fields, side) for side in sides):
             return cls(number)
-        others = int(unmarked.sum())
+        unmarked_count = int(unmarked.sum())
         if len(sides) > 1:
             part = min(1.0, MORE_LINKED * part_of_members(fields, i[equal]))
-            return cls(number, part * others / len(i))
-        if number < MANY_EQUAL * others or tell_members(fields, number):
+            return cls(number, part * unmarked_count / len(i))
+        if number < MANY_EQUAL * unmarked_count or tell_members(fields, number):
             return cls(number)
-        return cls(number, others / len(i))
+        return cls(number, unmarked_count / len(i))
 
 
 def tells_persons(field: CodedField) -> bool:
@@ -100,9 +100,7 @@ def tells_persons(field: CodedField) -> bool:
 
 
 def has_groups(fields: Sequence[CodedField], side: int) -> bool:
-    """Return whether most records of a table are in groups of equal ones, and many groups are not
-    just two records.
-    """
+    """Return whether most records have equal ones in the table, and many have more than one."""
     sizes = sizes_of_groups(np.sum(hashed_columns(fields, side), axis=0))
     several = sizes[sizes > 1]
     return bool(
@@ -114,8 +112,8 @@ def has_groups(fields: Sequence[CodedField], side: int) -> bool:
 def tell_members(fields: Sequence[CodedField], number: int) -> bool:
     """Return whether one field of a table or two tell the members of small groups apart.
 
-    More pairs than by chance are equal in all other fields and differ in these: more than `number`,
-    as which copies with errors are fewer.
+    More pairs than by chance are equal in all other fields and differ in these: also more than
+    `number`, since copies with errors are fewer than copies.
     """
     columns = hashed_columns(fields, 0)
     chances = [equal_pairs(column) for column in columns]
@@ -127,8 +125,8 @@ def tell_members(fields: Sequence[CodedField], number: int) -> bool:
         shared = [place for place in range(len(fields)) if place not in left_out]
         if not shared:
             continue
-        others = [columns[place] for place in left_out]
-        group = record - np.asarray(np.sum(others, axis=0, dtype=np.uint64))
+        left_out_columns = [columns[place] for place in left_out]
+        group = record - np.asarray(np.sum(left_out_columns, axis=0, dtype=np.uint64))
         members = equal_pairs(group) - in_all
         by_chance = pairs * float(np.prod([chances[place] / pairs for place in shared]))
         is_small = members <= MOST_MEMBERS / 2 * len(record)
@@ -140,7 +138,7 @@ def tell_members(fields: Sequence[CodedField], number: int) -> bool:
 def hashed_columns(
     fields: Sequence[CodedField], side: int
 ) -> list[npt.NDArray[np.uint64]]:
-    """Return a random number for the value of each row of each field, as for a missing one."""
+    """Return columns with a random number in the place of each value, missing ones included."""
     columns = []
     for seed, field in enumerate(fields):
         rng = np.random.default_rng(seed)

@@ -18,14 +18,7 @@ from lshfast.records.tables.coded_fields import CodedField
 from lshfast.records.weights.fellegi_sunter import LinkWeights
 
 # Probabilities of which the outlook is shown.
-THRESHOLDS = (
-    0.1,
-    0.25,
-    0.5,
-    0.75,
-    0.9,
-    0.99,
-)
+THRESHOLDS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 FEW_MATCHES = 0.01  # of the records of the smaller table
 CLOSE_BITS = 1.0  # between the threshold and a link that is near it
 MANY_CLOSE = 0.3  # of the links are near the threshold

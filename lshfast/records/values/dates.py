@@ -18,18 +18,18 @@ from lshfast.records.choices import DateOrder
 from lshfast.records.values.months import NamedDate, named_date
 
 _SEPARATED = re.compile(r"(\d{1,4})([-/. ])(\d{1,2})([-/. ])(\d{1,4})([T ].*)?")
-# three numbers with dots that may be a version
+# Three numbers with dots that may be a version.
 _DOUBTFUL = re.compile(
     r"\d\.\d{1,2}\.\d{1,2}|\d\d\.\d\.\d{1,2}|\d\d\.\d\d\.\d", re.ASCII
 )
 _WHOLE_YEAR = re.compile(r"\s*(\d{4}|\d{1,2}[-/. ]\d{1,2}[-/. ]\d{4})")
 _COMPACT = re.compile(r"(\d{8})(T\d{4,6}.*)?")
-# a date outside is taken for a typing error
+# A date outside of these years is taken for a typing error.
 FIRST_YEAR = 1600
 LAST_YEAR = 2399
-# The latest year of two digits, as in POSIX, if the dates with four digits do not tell.
+# The latest year of two digits, as in POSIX, unless LEAST_YEARS dates have years of four digits: then
+# the year that the part TYPED of them does not exceed, since the others are typing errors.
 LATEST = 2068
-# dates with four digits that tell it, and the part of them that are no typing errors
 LEAST_YEARS = 20
 TYPED = 0.999
 # What the digits of a year stand for.

@@ -191,10 +191,7 @@ LOCAL = [
     Stages(5, 3),
 ]
 # Each takes every eighth case of JSON Lines in the tests that are not slow.
-LONG = [
-    LOCAL[0],
-    LOCAL[-1],
-]
+LONG = [LOCAL[0], LOCAL[-1]]
 FEW = 400  # rows
 
 LIMITS = [
