@@ -295,9 +295,8 @@ def _refuse_repeated(ctx: Any, command: Any, arguments: list[str]) -> None:
     if getattr(command, "commands", None):
         return
     parser = command.make_parser(ctx)
-    parser.allow_interspersed_args = (
-        True  # a group's parser stops at the name of its command
-    )
+    # A group's parser stops at the name of its command.
+    parser.allow_interspersed_args = True
     try:
         _, _, parameters = parser.parse_args(args=list(arguments))
     except UsageError:

@@ -29,7 +29,7 @@ GROUPS = (
     ),
 )
 
-# of the escape sequences of terminals
+# Parameters of the escape sequences of terminals.
 BOLD = "1"
 DIM = "2"
 

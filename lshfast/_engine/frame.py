@@ -121,9 +121,8 @@ class Job:
         self.paths: list[str] = [path for path in outputs if path is not None]
         self._overwrite = overwrite
         self._page = page
-        self._rows: list[
-            tuple[Corpus, str]
-        ] = []  # with the files that their rows are written to
+        # With the files that their rows are written to.
+        self._rows: list[tuple[Corpus, str]] = []
         first = next(iter(self.paths), None if page is None else page.path)
         self._rejects = (
             (rejects or rejects_beside(first)) if on_error == "skip" else None

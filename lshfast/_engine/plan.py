@@ -116,16 +116,13 @@ class Plan:
     kind: Kind = "text"
     measure: PairMeasure = "jaccard"
     capped: bool = False  # memory is limited, so long rows are worked on one at a time
-    ignore_common: float | None = (
-        None  # shingles in more than this share of the texts do not count
-    )
-    top: int | None = (
-        None  # of the pairs that are listed, only those with the most similar rows of a row
-    )
-    most: float | None = (
-        None  # of the pairs that are listed, only those that are not more similar
-    )
-    # By which an index beside an exact join is banded.
+    # Shingles in more than this share of the texts do not count.
+    ignore_common: float | None = None
+    # Of the pairs that are listed, those with this many most similar rows of a row stay.
+    top: int | None = None
+    # Of the pairs that are listed, those that are more similar are left out.
+    most: float | None = None
+    # The recall of the bands of an index beside an exact join.
     recall_of_bands: float = field(default=RECALL, compare=False)
 
     @property

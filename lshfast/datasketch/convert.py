@@ -168,7 +168,7 @@ def _sketch(
         values = Form(None, seed, PAIRS).values_in(names)
         return WeightedMinHash(seed, _filled(values, length, False))
     if scheme is None and width == 8:
-        # the only scheme of this width before indexes stored their scheme
+        # Before indexes stored their scheme, this was the only one of this width.
         scheme = "legacy"
     if scheme not in SCHEMES or width != SCHEMES[scheme].dtype.itemsize:
         raise ValueError(

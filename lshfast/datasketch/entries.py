@@ -64,9 +64,8 @@ class LSHEntries:
         self.bands = len(tables)
         self.depth = depth
         self.hashfunc = hashfunc
-        self._waiting: dict[
-            Any, bool
-        ] = {}  # keys that a session has inserted (True) or removed (False)
+        # Keys that a session has inserted (True) or removed (False).
+        self._waiting: dict[Any, bool] = {}
         # Buckets that a session has removed keys from.
         self._left: list[set[bytes]] = [set() for _ in tables]
 

@@ -177,17 +177,15 @@ class HNSW(MutableMapping[Hashable, Any]):
 
     def clear(self) -> None:
         """Remove all points. The random number generator is not reset."""
-        self._numbers: dict[
-            Hashable, int
-        ] = {}  # the nodes of all keys, in the order of their insertion
+        # The nodes of all keys, in the order of their insertion.
+        self._numbers: dict[Hashable, int] = {}
         self._keys: dict[int, Hashable] = {}
         self._points: dict[int, Any] = {}
         # Nodes that are in the graphs, but no longer in the index.
         self._removed: set[int] = set()
         self._layers: list[Layer] = []  # the lowest first
-        self._sources: list[
-            dict[int, set[int]]
-        ] = []  # with reversed_edges: the nodes that link to a node
+        # With reversed_edges: the nodes that link to a node.
+        self._sources: list[dict[int, set[int]]] = []
         self._made = 0
         self._level = self._draw_level()  # of the next new key
 
@@ -371,9 +369,8 @@ class HNSW(MutableMapping[Hashable, Any]):
         point = distances.point
         seen_nodes: set[int] = set()
         candidates: list[tuple[float, int]] = []
-        nearest: list[
-            tuple[float, int]
-        ] = []  # the farthest first: distances are negated
+        # The farthest first: distances are negated.
+        nearest: list[tuple[float, int]] = []
         farthest = math.nan  # until there are `ef` nodes, none is farther
         missing = ef
         ties = 2 * ef

@@ -224,7 +224,7 @@ class MinHashLSH:
         self.hashranges = ranges_of(self.b, self.r)
         if self._config is OWN:
             return
-        # without vars(): accessing the dict of an object makes its attributes slower from then on
+        # vars() would make all attributes of the object slower from then on.
         super().__setattr__("keys", entries.keys)
         super().__setattr__("hashtables", list(entries.tables))
 

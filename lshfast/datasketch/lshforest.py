@@ -103,9 +103,8 @@ class MinHashLSHForest:
         self.hashranges = ranges_of(self.l, self.k)
         self.keys: dict[Any, list[bytes]] = {}
         self._sketches = SketchReader(self.k * self.l, longer=True)
-        self._numbers: list[
-            Any
-        ] = []  # the keys, indexed by their numbers in the forest
+        # The keys, indexed by their numbers in the forest.
+        self._numbers: list[Any] = []
         self._forest: LSHForest | None = None
         self._tables: list[defaultdict[bytes, list[Any]]] | None = None
         self._held = 0  # the number of keys in the forest

@@ -185,7 +185,7 @@ class MemoryEntries(LSHEntries):
             dicts = self.dicts and self._take_dicts()
             if isinstance(numbers, int):
                 number = numbers
-                # no call between these lines, therefore no interrupt
+                # There is no call between these lines, so no interrupt.
                 del self._names[number]
             else:
                 for number in numbers:
@@ -200,7 +200,7 @@ class MemoryEntries(LSHEntries):
         return True
 
     def find(self, row: UInt64Array, form: Form, bands: int | None = None) -> list[Any]:
-        # in this order, because `release` replaces them in the opposite order
+        # They are read in this order, because `release` replaces them in the opposite order.
         names = self._names
         store = self._store
         if store is None or bands is not None:

@@ -219,7 +219,7 @@ class SketchReader:
         self._shape = (length,)
         self.longer = longer
         self.form = None
-        # the class of the last sketch, if it has an attribute for its permutations
+        # The class of the last sketch, if it has an attribute for its permutations.
         self._kind: type | None = None
 
     @property

@@ -281,7 +281,7 @@ def linear_first_probability(k: int) -> float:
     k = check_int("k", k, 1, MOST_IN_ORDER)
 
     def terms() -> Iterator[float]:
-        # denominators of 0 / 1 and 1 / k
+        # The denominators of 0 / 1 and 1 / k.
         b = 1
         d = k
         while True:

@@ -13,7 +13,7 @@ from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.hashing.keys import words_of
 from lshfast.kernels import hashing as kernels
 
-# domains
+# Domains of random numbers.
 FIRST = 65
 SECOND = 66
 BETA = 4

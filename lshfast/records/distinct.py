@@ -12,7 +12,7 @@ from lshfast._common.types import BoolArray, Int64Array
 from lshfast.kernels import bands as kernels
 
 MOST_KEYS = 2**62  # keys of rows are below
-# slots of a table of hashes, at most, and hashes that are looked up at a time
+# The most slots of a table of hashes, and hashes that are looked up at a time.
 SLOTS = 1 << 20
 PIECE = 1 << 17
 

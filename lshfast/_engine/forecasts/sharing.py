@@ -86,7 +86,7 @@ def sharing(sample: Sample, rows: int) -> Sharing | None:
     total = max(1, int(sample.marks.nbytes.sum()))
     near_copies, far_copies = _met(copy_of[:, None].astype(np.uint64), places)
     neighbors, strangers = _met(sample.keys[texts], places)
-    # those with other content
+    # Copies are no neighbours and no strangers.
     neighbors = neighbors - near_copies
     strangers = strangers - far_copies
     meets_others = (neighbors > 0) | (strangers > 0)

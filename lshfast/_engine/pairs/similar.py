@@ -79,9 +79,8 @@ class SimilarPairs:
         sort_pairs(self._copies)
         self._nbytes = int(sketches.rows.column.nbytes.sum())
         self._done = 0
-        self._ended = (
-            False  # without candidates there is still one batch, of the pairs of copies
-        )
+        # Without candidates there is still one batch, of the pairs of copies.
+        self._ended = False
         self._upto = (0, 0)
         self.found: int = 0
         self.only: PairArray | None = None

@@ -120,9 +120,8 @@ class AsyncMinHashLSH:
         # The script that searches several forms of a key; None without scripts.
         self._has_any: Any = None
         self._kept: Any = None  # the pipeline of a session
-        self._waiting: dict[
-            bytes, bool
-        ] = {}  # keys that a session has inserted (True) or removed (False)
+        # Keys that a session has inserted (True) or removed (False).
+        self._waiting: dict[bytes, bool] = {}
         # Buckets that a session has removed keys from.
         self._left: set[tuple[int, bytes]] = set()
 

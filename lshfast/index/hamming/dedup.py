@@ -274,7 +274,7 @@ def _keepers(
     plan, masks = fit_blocks(codes, 64 * words, radius, lookup_cost=LOOKUP_COST)
     levels = np.minimum(plan.levels, 255).astype(np.uint8)
     if plan.method == "scan":
-        # one bucket with all codes
+        # All codes are in one bucket.
         masks = np.zeros((1, words), np.uint64)
         levels = np.ones(1, np.uint8)
     widths = plan.block_bits or (0,)

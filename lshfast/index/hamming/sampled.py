@@ -23,7 +23,7 @@ from lshfast.families.draws import draw, scaled
 from lshfast.index.hamming.plan import SAMPLE, choose_blocks, share_of
 from lshfast.kernels import hamming as kernels
 
-# domains
+# Domains of random numbers.
 SAMPLED_TABLES = 48
 SAMPLED_ROWS = 49
 

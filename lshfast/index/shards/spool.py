@@ -34,7 +34,7 @@ from lshfast.index.stores.base import Store
 from lshfast.index.stores.values import Found, OnDuplicate, Parameters
 from lshfast.kernels.checksum import checksum
 
-# kind of the keys, words of a row, number of pieces, offset and checksum of their table
+# Fields: kind of the keys, words of a row, number of pieces, offset and checksum of their table.
 TRAILER = Header(b"LSHFROW\0", (1,), "IQQQQ", "rows of a build of shards")
 
 # Rows are collected until a batch has this many bytes, so that pieces are long.

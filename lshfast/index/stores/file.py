@@ -96,7 +96,7 @@ class FileStore(LockedStore):
                 "files of an index are little-endian, and this machine is not"
             )
         super().__init__()
-        # absolute, as the process may change its folder
+        # The path is absolute, as the process may change its folder.
         self.path = os.path.abspath(path)
         self.mode = mode
         # A forked child shares the lock, but must neither write nor unlock.

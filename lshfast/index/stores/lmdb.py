@@ -145,13 +145,12 @@ class LmdbStore(Store):
                 max_readers=1024,
             )
             self._page = self._env.stat()["psize"]
-        self._opened: dict[
-            SegmentRecord, Segment
-        ] = {}  # the segments of the newest directory that was read
+        # The segments of the newest directory that was read.
+        self._opened: dict[SegmentRecord, Segment] = {}
         self._seen = b""
         self._directory: Directory | None = None
         self._opening = threading.Lock()
-        # all calls hold the lock for reading, `close` for writing
+        # All calls hold the lock for reading, `close` for writing.
         self._gate = Gate()
         self._closed = False
         self._pid = os.getpid()
@@ -402,7 +401,7 @@ class LmdbStore(Store):
         def change(segments: Segments) -> int:
             if len(keys):
                 check_keys(keys, segments)
-            # copy=False, as the signatures are written before this returns
+            # The signatures are written before this returns, so they need no copy.
             return segments.insert(keys, signatures, on_duplicate, copy=False)
 
         return self._write_through(change)

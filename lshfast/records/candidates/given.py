@@ -35,7 +35,7 @@ from lshfast.records.weights.fellegi_sunter import (
 
 MOST_RECORDS = 3.0  # with a key that several records have, on average
 MOST_COMMON = 0.05  # of all pairs agree in a field that tells records apart
-# of the pairs of keys agree in a field: more than strangers do, and as matches do
+# Shares of the pairs of keys that agree in a field: above that of strangers, and like matches.
 RELATED = 0.1
 SAME = 0.5
 MOST_VALUES = 2000  # of the sample

@@ -23,10 +23,10 @@ MOST_WORDS = 4
 SEVERAL_WORDS = 1.5  # on average
 LEAST_SHARE = 0.9  # of the values: two to four words of letters
 LEAST_DIFFERENT = 0.3  # of the rows: two equal tables have half
-MOST_NEW = (
-    0.7  # different words among all words: names consist of names that others have, too
-)
-# part of the values with a word, and with any such word, as of streets and schools
+# Different words among all words: names consist of names that others have, too.
+MOST_NEW = 0.7
+# A word is frequent in this part of the values; names have one in this part, at most: streets and
+# schools have more.
 FREQUENT = 0.1
 MOST_FREQUENT = 0.5
 MOST_GRAMMAR = 0.25  # of the values with a stop word, as of titles

@@ -17,7 +17,7 @@ from lshfast._common.types import BoolArray, Float64Array
 from lshfast.records.tables.coded_fields import CodedField
 from lshfast.records.tables.fields import Kind
 
-# the levels of a missing value, and of equal values; a higher level agrees less
+# The levels of a missing value, and of equal values; a higher level agrees less.
 MISSING_LEVEL = 0
 EXACT_LEVEL = 1
 EQUAL = "equal"

@@ -257,9 +257,8 @@ class Synonyms:
         """
         words = a.split()
         count = 0
-        unused: dict[
-            str, deque[int]
-        ] = {}  # the places in b of each word that replaces none yet
+        # The places in b of each word that replaces none yet.
+        unused: dict[str, deque[int]] = {}
         for place, word in enumerate(b.split()):
             unused.setdefault(word, deque()).append(place)
         both = unused.keys() & set(words)

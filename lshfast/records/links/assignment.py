@@ -247,10 +247,9 @@ def one_to_one(
         matching = one_to_one(
             i[places], j[places] - first, gains[places], single=single, work=work
         )
-        has_rivals[places[matching.links]] = (
-            False  # all pairs but those that are not chosen
-        )
-        return OneToOne(np.flatnonzero(~has_rivals), matching.greedy)
+        is_chosen = ~has_rivals
+        is_chosen[places[matching.links]] = True
+        return OneToOne(np.flatnonzero(is_chosen), matching.greedy)
     order = np.lexsort((j, i, -gains))
     greedy_links = _greedy(i, j, order, rows)
     labels = components(i, j, rows)

@@ -26,7 +26,7 @@ from lshfast.kernels.sets import components
 from lshfast.records.distinct import distinct_rows, places_among
 from lshfast.records.tables.coded_fields import CodedField
 
-# the evidence of one pair that its records are the same, or not, at most
+# The most evidence of one pair that its records are the same, and that they are not.
 FOR_BITS = 4.0
 AGAINST_BITS = 2.5
 # Of a chain; the work grows with the cube. Longer chains lose their weakest links first.

@@ -35,9 +35,8 @@ MANY_EQUAL = 0.5
 # have more than two. Of tables of which each fifth record is copied at random: .3 and .1.
 MANY_IN_GROUPS = 0.4
 MANY_OF_SEVERAL = 0.125
-MOST_MEMBERS = (
-    5.0  # other members of the group of a record, on average: more are a street
-)
+# Other members of the group of a record, on average: more are a street.
+MOST_MEMBERS = 5.0
 MOST_LEFT_OUT = 12  # fields of which one or two are left out in turn
 DEVIATIONS = 2.0  # standard errors
 

@@ -15,10 +15,10 @@ from lshfast.records.results.run_view import Linked, RunView, ScoredPair
 from lshfast.records.results.text_tables import aligned, columns_of, fitted
 from lshfast.records.tables.record_table import names_of
 
-# pairs, and lines on columns, in a terminal
+# Pairs, and lines about columns, that a terminal shows.
 DOUBTFUL = 3
 MOST_NOTES = 4
-# of a value in a terminal
+# The width of a value in a terminal.
 LEAST_VALUE_COLUMNS = 4
 VALUE_COLUMNS = 24
 STEPS = (1 / 2, 1 / 4, 1 / 8)  # up and down, as parts of the margin below the threshold

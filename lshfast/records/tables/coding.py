@@ -20,9 +20,8 @@ FAR = 5
 FEWEST = 5  # times that it occurs at least
 MOST = 20  # such values of a field
 SAMPLE = 1000  # rows with such a value
-TOLD_APART = (
-    0.8  # least part of the values of another field that are different in these rows
-)
+# Least part of the values of another field that are different in these rows.
+TOLD_APART = 0.8
 REFUSED = 0.05  # part of the values of a field that are not of its kind, of which the run warns
 SHOWN_CHARACTERS = 40  # of an example
 NOUNS = {"date": "dates", "number": "numbers", "age": "ages or dates"}

@@ -14,7 +14,7 @@ import numpy as np
 from lshfast._common.types import Int64Array
 from lshfast.records.tables.coded_fields import CodedField
 
-# of each table: rows, fewer of more than 12 fields
+# Rows of each table that are sampled, and their values, so rows of more than 12 fields are fewer.
 SAMPLED_ROWS = 400
 MOST_SAMPLED_VALUES = 4800
 SHORTEST_WORD = 3  # characters

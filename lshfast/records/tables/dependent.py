@@ -22,9 +22,8 @@ from lshfast.records.values.strings import normal_forms
 
 SAMPLE_ROWS = 2000  # of each table
 LEAST_VALUES = 20  # distinct values of a column in the sample; fewer say too little
-COVERED = (
-    0.75  # least part of the words that are also in the other columns, beyond chance
-)
+# Least part of the words that are also in the other columns, beyond chance.
+COVERED = 0.75
 LEAST_PART = 0.05  # of the words, which a further column must add
 MOST_WORDS = 100  # of a value that are looked at
 

@@ -25,7 +25,7 @@ from lshfast.records.tables.record_table import RecordTable, values_at
 from lshfast.shingling import shingle
 
 DIFFERENT = 0.95  # least part of the values of a column that differ
-# with values: for codes, for running numbers, for 1, 2, 3...
+# The fewest rows with values in a column of codes, of running numbers, and of 1, 2, 3...
 FEWEST_ROWS = 100
 FEWEST_RUNNING = 20
 FEWEST_IN_ORDER = 5

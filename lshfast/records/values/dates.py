@@ -27,8 +27,8 @@ _COMPACT = re.compile(r"(\d{8})(T\d{4,6}.*)?")
 # A date outside of these years is taken for a typing error.
 FIRST_YEAR = 1600
 LAST_YEAR = 2399
-# The latest year of two digits, as in POSIX, unless LEAST_YEARS dates have years of four digits: then
-# the year that the part TYPED of them does not exceed, since the others are typing errors.
+# The latest year of two digits, as in POSIX, unless LEAST_YEARS dates have years of four digits:
+# then the year that the part TYPED of them does not exceed, since the others are typing errors.
 LATEST = 2068
 LEAST_YEARS = 20
 TYPED = 0.999

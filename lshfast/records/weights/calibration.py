@@ -62,7 +62,7 @@ ROUNDS = 2  # of the regression; the links of one round are the seeds of the nex
 LEAST_ALONE = 0.25
 ROUNDS_ALONE = 4
 PENALTY = 1.0  # of the square of a factor
-# of Newton's method
+# The most steps of Newton's method, and the change below which it ends.
 STEPS = 50
 TOLERANCE = 1e-6
 PIECE = 4096  # pairs of which products are added at a time

@@ -46,14 +46,14 @@ MOST_COUNTED = 2  # known words that both records have and the other lacks
 # Of the seeds of one table, which links left: fewer without different words show that words of
 # copies differ, too (.35 of discs, .53 of songs; .1 of sites, where words do not tell).
 FEWEST_ALIKE = 0.25
-# records with a word, records with a code, and its characters
+# The fewest records with a word that is known, the most with a rare code, and its least length.
 KNOWN_WORD = 2
 RARE_CODE = 2
 LONG_CODE = 4
 # Chance is measured between these similarities.
 SIMILARITIES = np.array([0.3, 0.45, 0.6, 0.75, 0.9], np.float64)
 STEPS = 300
-# pairs that count for what is expected before any is seen
+# Pairs of strangers and of copies that what is expected counts for, before any is seen.
 CONTROLS_GIVEN = 20.0
 COPIES_GIVEN = 10.0
 FIRST_SHARE = 0.1
@@ -61,7 +61,7 @@ FIRST_SHARE = 0.1
 EXPECTED_STEPS = np.array([0.6, 0.25, 0.15], np.float64)
 STATES = 3 * 3 * 2
 LIKELY = 0.5  # probability of pairs that may be links
-# of the search for a prior
+# The range of the search for a prior, in bits, and how often it is halved.
 MOST_BITS = 100.0
 HALVINGS = 60
 SURE = 0.9  # probability of copies from which weights are learnt, and of others

@@ -33,14 +33,14 @@ ITERATIONS = 200
 TOLERANCE = 1e-7  # of the largest change of a probability
 SMOOTHING = 0.5  # observations added to each level of u
 PRIOR_MATCHES = 20.0  # observations added to the levels of m, distributed by EXPECTED
-# The same for the pairs that a rule brings by chance, distributed as u
+# The same for the pairs that a rule brings by chance, distributed as u.
 PRIOR_PAIRS = 5.0
 FIRST_SHARE = 0.3  # matches for each record, before anything is known
 TINY = 1e-12
-# of equal and of wholly different values, given a match, before all is known
+# Probabilities of equal and of wholly different values of a match, before anything is known.
 EXPECTED = 0.7
 EXPECTED_OTHER = 0.1
-# Least share of the agreements of random pairs that is attributed to chance
+# Least share of the agreements of random pairs that is attributed to chance.
 LEAST_CHANCE = 0.1
 LARGEST_WEIGHT = 40.0  # bits
 # Pairs of matches for each record of one table, at most; of two tables, one for each record.

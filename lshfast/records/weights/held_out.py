@@ -16,7 +16,7 @@ from lshfast.records.links.scoring import PairScorer
 from lshfast.records.results.rates import LEAST_SURE, RateTable, rate_table
 from lshfast.records.weights.fellegi_sunter import random_rows
 
-# above the threshold, or of all points, for pairs that are taken for matches
+# Pairs are taken for matches this far above the threshold, or with this part of all points.
 SURE_BITS = 10.0
 SURE_POINTS = 0.95
 # Candidates, and random pairs, from which the rate of true matches is estimated.

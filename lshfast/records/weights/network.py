@@ -42,7 +42,7 @@ from lshfast.records.weights.patterns import (
 from lshfast.records.weights.roles import FieldRoles, names_records
 
 MOST_MATCHES = 1.0  # of each record of the smaller of two tables, on average
-# of a parent's state and of a level in the key of joint levels
+# Bits of a parent's state and of a level in the key of joint levels.
 STATE_BITS = 2
 LEVEL_BITS = 4
 TINY = 1e-300

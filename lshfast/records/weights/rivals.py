@@ -13,9 +13,8 @@ import numpy as np
 from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast.records.choices import Assignment
 
-MARGIN = (
-    0.75  # of the similarity of a seed, which is above the similarity of its rivals
-)
+# The most similarity of its rivals, as a part of the similarity of a seed.
+MARGIN = 0.75
 # Within one table: the least similarity of a seed, and the most records before the gap.
 LEAST_SIMILARITY = 0.5
 MOST_BEFORE_GAP = 10
@@ -97,9 +96,8 @@ class PairsBetween:
             place = np.full(size, -1, np.int64)
             np.maximum.at(best, rows, scores)
             firsts = np.flatnonzero(scores == best[rows])[::-1]
-            place[rows[firsts]] = (
-                firsts  # of repeated assignments the last stays: the first pair's
-            )
+            # Of repeated assignments the last stays: the first pair's.
+            place[rows[firsts]] = firsts
             is_first = place[rows] == np.arange(len(rows), dtype=np.int64)
             later = np.flatnonzero(~is_first)
             np.maximum.at(second, rows[later], scores[later])
