@@ -111,8 +111,8 @@ def _under_one_heading(rows: Mapping[str, list[HelpRow]]) -> dict[str, list[Help
 
 def _as_wide(rows: list[HelpRow], width: int) -> list[HelpRow]:
     """Return rows whose second column begins where that of other sections does."""
-    (name, text), *others = rows
-    return [(name.ljust(min(width, NAME_COLUMNS)), text), *others]
+    (name, text), *other_rows = rows
+    return [(name.ljust(min(width, NAME_COLUMNS)), text), *other_rows]
 
 
 # Characters of a help that is whole in the short help: about two lines of a terminal.

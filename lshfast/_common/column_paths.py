@@ -115,12 +115,12 @@ def path_fault(path: str) -> str:
     >>> path_fault("a["), path_fault("a[0].b"), path_fault("a[].b")
     ('unclosed bracket', 'a step into a list is []', '')
     """
-    rest = path.replace(EACH, "")
-    if rest.count("[") > rest.count("]"):
+    other_steps = path.replace(EACH, "")
+    if other_steps.count("[") > other_steps.count("]"):
         return "unclosed bracket"
-    if rest.count("[") < rest.count("]"):
+    if other_steps.count("[") < other_steps.count("]"):
         return "unopened bracket"
-    return "a step into a list is []" if "[" in rest else ""
+    return "a step into a list is []" if "[" in other_steps else ""
 
 
 def stored_name(path: str) -> str:

@@ -192,8 +192,8 @@ def clean_path(path: str, drop: Iterable[str] = NO_NAMES) -> str:
     if not mark:
         return folders
     separator = "&" if "&" in query or ";" not in query else ";"
-    kept = separator.join(_kept(query.split(separator), dropped))
-    return f"{folders}?{kept}" if kept or not query else folders
+    kept_query = separator.join(_kept(query.split(separator), dropped))
+    return f"{folders}?{kept_query}" if kept_query or not query else folders
 
 
 def compared_parts(url: str, clean: bool) -> HostPath:

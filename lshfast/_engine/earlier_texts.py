@@ -117,20 +117,20 @@ def find_earlier_texts(
     with texts.faults():
         if against.index is None:
             buckets = _NewRowBuckets(sketches, plan)
-            read = buckets.compare(texts.batches, best, progress)
-            figures = EarlierFigures(plan.verify, read, texts.rejected())
+            read_count = buckets.compare(texts.batches, best, progress)
+            figures = EarlierFigures(plan.verify, read_count, texts.rejected())
             return best.earlier(texts.keys_of, figures)
         entries = _EntriesOfIndex(against.index, sketches, plan)
-        read = entries.compare(texts, best, progress)
-    if read and entries.unknown == read:
+        read_count = entries.compare(texts, best, progress)
+    if read_count and entries.unknown == read_count:
         raise ValueError(
-            f"{texts.name}: none of its {read:,} ids is a key of the index; id_column "
+            f"{texts.name}: none of its {read_count:,} ids is a key of the index; id_column "
             "(--id-column) names the column of the keys"
         )
     estimated = entries.add_unread(best)
     figures = EarlierFigures(
         plan.verify,
-        read,
+        read_count,
         texts.rejected(),
         entries.unknown,
         len(entries.unread),
@@ -206,13 +206,13 @@ def _candidates_of(
 ) -> tuple[_EarlierCandidates, Sequence[Any]]:
     """Return the matches of some queries, which are rows from `first_row` on, and their keys."""
     offsets = matches.offsets[queries.start : queries.stop + 1]
-    chosen = slice(int(offsets[0]), int(offsets[-1]))
+    piece = slice(int(offsets[0]), int(offsets[-1]))
     numbers = np.arange(queries.start, queries.stop, dtype=np.int64) + first_row
     rows = np.repeat(numbers, np.diff(offsets))
     similarity = matches.similarity
     assert similarity is not None
     keys: Any = matches.keys
-    return _EarlierCandidates(rows, rows, similarity[chosen]), keys[chosen]
+    return _EarlierCandidates(rows, rows, similarity[piece]), keys[piece]
 
 
 class _NewRowBuckets:
@@ -255,13 +255,13 @@ class _NewRowBuckets:
         """
         candidate_places = [np.empty(0, np.int64)]
         numbers = np.arange(first_row, first_row + len(column), dtype=np.int64)
-        found = (
+        all_matches = (
             matches._replace(
                 rows=np.asarray(keys, np.int64), places=places[matches.places]
             )
             for matches, keys in _queried(self._index, signatures, self._plan)
         )
-        for candidates in _batches(found):
+        for candidates in _batches(all_matches):
             self._index.remove(best.compare(column, numbers, candidates))
             candidate_places.append(np.unique(candidates.places))
         return np.unique(np.concatenate(candidate_places))
@@ -386,10 +386,10 @@ class _EntriesOfIndex:
                     removed_rows.append(int(rows[start + place]))
                     self._unread_keys.append(match.key)
                     similarity.append(match.similarity)
-        found = np.array(removed_rows, np.int64)
-        numbers = -1 - np.arange(len(found), dtype=np.int64)
-        best.take_estimates(found, numbers, np.array(similarity, np.float64))
-        return best.count(found)
+        row_numbers = np.array(removed_rows, np.int64)
+        numbers = -1 - np.arange(len(row_numbers), dtype=np.int64)
+        best.take_estimates(row_numbers, numbers, np.array(similarity, np.float64))
+        return best.count(row_numbers)
 
     def _matches(
         self, signatures: UInt64Array, most: int | None, least: float
@@ -484,14 +484,14 @@ class _MostSimilar:
         similarity = similarity[order]
         order = np.lexsort((places, -similarity, rows))
         rows, first = np.unique(rows[order], return_index=True)
-        chosen = order[first]
+        best_places = order[first]
         compared_rows = rows
-        is_better = similarity[chosen] > self.similarity[rows]
+        is_better = similarity[best_places] > self.similarity[rows]
         rows = rows[is_better]
-        chosen = chosen[is_better]
-        self.similarity[rows] = similarity[chosen]
-        self._numbers[rows] = numbers[places[chosen]]
-        self._hold_texts(column, rows, places[chosen])
+        best_places = best_places[is_better]
+        self.similarity[rows] = similarity[best_places]
+        self._numbers[rows] = numbers[places[best_places]]
+        self._hold_texts(column, rows, places[best_places])
         return compared_rows[~self._are_open(compared_rows)]
 
     def _are_open(self, rows: Int64Array) -> BoolArray:

@@ -414,8 +414,9 @@ def minwise_error(permutations: npt.ArrayLike, k: int) -> float:
         firsts = np.zeros(columns.shape, np.int64)
         step = max(1, BATCH_IMAGES // columns.size)
         for start in range(0, m, step):
-            chosen = images[start : start + step, columns]
-            firsts += (chosen == chosen.min(axis=1, keepdims=True)).sum(axis=0)
+            subset_images = images[start : start + step, columns]
+            is_least = subset_images == subset_images.min(axis=1, keepdims=True)
+            firsts += is_least.sum(axis=0)
         worst = max(worst, int(np.abs(k * firsts - m).max()))
     return float(worst / m)
 
@@ -442,11 +443,13 @@ def _subsets(elements: Sequence[int], k: int) -> Iterator[Int64Array]:
 
 def _subset(n: int, k: int, number: int) -> list[int]:
     """Return the subset of k of 0..n - 1 with a number in 0..comb(n, k) - 1, lexicographically."""
-    chosen: list[int] = []
+    elements: list[int] = []
     for element in range(n):
-        with_it = comb(n - element - 1, k - len(chosen) - 1) if len(chosen) < k else 0
-        if len(chosen) < k and number < with_it:
-            chosen.append(element)
-        elif len(chosen) < k:
+        if len(elements) == k:
+            break
+        with_it = comb(n - element - 1, k - len(elements) - 1)
+        if number < with_it:
+            elements.append(element)
+        else:
             number -= with_it
-    return chosen
+    return elements

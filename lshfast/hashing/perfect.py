@@ -121,14 +121,14 @@ class PerfectMap:
         words = words_of(keys)
         self._count = n = len(words)
         self._given = values is not None
-        held = (
+        value_words = (
             np.arange(n, dtype=np.uint64)
             if values is None
             else words_of(values, "values")
         )
-        if len(held) != n:
+        if len(value_words) != n:
             raise ValueError(
-                f"values must have {n} elements, as keys has, not {len(held)}"
+                f"values must have {n} elements, as keys has, not {len(value_words)}"
             )
         if n > kernels.MOST_KEYS:
             raise ValueError(f"keys must be at most {kernels.MOST_KEYS}, not {n}")
@@ -137,7 +137,7 @@ class PerfectMap:
         ) = None
         self._stats = PerfectStats(0, 0, (), 0, 0)
         if n:
-            self._build(words, held)
+            self._build(words, value_words)
 
     def _build(self, keys: UInt64Array, values: UInt64Array) -> None:
         n = len(keys)
@@ -239,8 +239,8 @@ class PerfectMap:
 
     def __getitem__(self, key: int) -> int:
         """Return the value of one key, or raise KeyError."""
-        values, found = self._look_up(words_of([key], "key"), 0)
-        if not found[0]:
+        values, is_key = self._look_up(words_of([key], "key"), 0)
+        if not is_key[0]:
             raise KeyError(key)
         return int(values[0])
 
@@ -273,10 +273,10 @@ class PerfectMap:
         self, keys: UInt64Array, default: int
     ) -> tuple[UInt64Array, BoolArray]:
         values = np.full(len(keys), np.uint64(default), np.uint64)
-        found = np.zeros(len(keys), np.uint8)
+        is_key = np.zeros(len(keys), np.uint8)
         if self._arrays is not None:
-            kernels.look_up(keys, *self._arrays, values, found)
-        return values, found.view(np.bool_)
+            kernels.look_up(keys, *self._arrays, values, is_key)
+        return values, is_key.view(np.bool_)
 
     def __reduce__(self) -> Any:
         raise TypeError(

@@ -67,9 +67,9 @@ def star_pairs(
     for start in range(0, n, WAVE):
         stop = min(n, start + WAVE)
         rows = np.arange(start, stop, dtype=np.int64)
-        kept = rows[keeper[rows] == rows]
-        probes += len(kept)
-        pieces = [part for part in np.array_split(kept, threads) if len(part)]
+        kept_rows = rows[keeper[rows] == rows]
+        probes += len(kept_rows)
+        pieces = [part for part in np.array_split(kept_rows, threads) if len(part)]
         for pairs in join.pairs_with_later(searchers, pieces):
             _place(
                 pairs if most is None else pairs[pairs["similarity"] <= most],

@@ -95,9 +95,11 @@ class Crowds(NamedTuple):
 def crowds_of(spans: Spans, within: bool) -> Crowds:
     """Return the texts that spans connect, directly or through others, with equal runs of units."""
     # The texts j of a search against others get negative numbers, the first one the least.
-    others = spans["j"] if within else spans["j"] - int(spans["j"].max(initial=0)) - 1
+    other_texts = (
+        spans["j"] if within else spans["j"] - int(spans["j"].max(initial=0)) - 1
+    )
     columns = (
-        np.concatenate([spans["i"], others]),
+        np.concatenate([spans["i"], other_texts]),
         np.concatenate([spans["i_unit"], spans["j_unit"]]),
         np.concatenate([spans["units"], spans["units"]]),
     )

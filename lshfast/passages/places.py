@@ -68,21 +68,27 @@ def all_places(
     rows = np.unique(np.concatenate([spans["i"], spans["j"]]))
     compared = plan.normalized(texts.take(rows))
     column = number_units(compared, counts[rows], make_vocabulary(plan), True)
-    _, chosen = np.unique(crowds_of(spans, within=True).numbers, return_index=True)
-    starts = column.starts[np.searchsorted(rows, spans["i"][chosen])]
-    firsts = starts + spans["i_unit"][chosen]
-    found = sorted(
-        _places_of(column, chosen, firsts, spans["units"][chosen], plan.length),
+    _, first_spans = np.unique(crowds_of(spans, within=True).numbers, return_index=True)
+    starts = column.starts[np.searchsorted(rows, spans["i"][first_spans])]
+    firsts = starts + spans["i_unit"][first_spans]
+    passages = sorted(
+        _places_of(
+            column, first_spans, firsts, spans["units"][first_spans], plan.length
+        ),
         key=lambda one: (-len(one.places), -one.units, int(one.places[0])),
     )
-    sizes = np.array([len(one.places) for one in found], np.int64)
+    sizes = np.array([len(one.places) for one in passages], np.int64)
     place_rows, first_units = column.rows_of(
-        np.concatenate([one.places for one in found])
+        np.concatenate([one.places for one in passages])
     )
     places = np.zeros(len(place_rows), PLACE)
-    places["passage"] = np.repeat(np.arange(len(found), dtype=np.int64), sizes)
-    places["span"] = np.repeat(np.array([one.span for one in found], np.int64), sizes)
-    places["units"] = np.repeat(np.array([one.units for one in found], np.int64), sizes)
+    places["passage"] = np.repeat(np.arange(len(passages), dtype=np.int64), sizes)
+    places["span"] = np.repeat(
+        np.array([one.span for one in passages], np.int64), sizes
+    )
+    places["units"] = np.repeat(
+        np.array([one.units for one in passages], np.int64), sizes
+    )
     places["row"] = rows[place_rows]
     places["unit"] = first_units
     last_units = first_units + places["units"] - 1
@@ -131,7 +137,7 @@ def _places_of(
     all_places = np.concatenate(places)[order]
     sizes = np.bincount(all_groups, minlength=len(first_windows.sizes))
     ends = np.cumsum(sizes, dtype=np.int64)
-    known = set[tuple[int, int]]()
+    named_passages = set[tuple[int, int]]()
     # Candidates are hashed once for all passages with equal first windows and lengths: 4,000
     # passages that begin with the same words take 0.5 s instead of 15 s.
     order = np.lexsort((lengths, group_of_run))
@@ -144,8 +150,8 @@ def _places_of(
             first = int(firsts[passage])
             equal_places = _equal_runs(column, first, units, runs, multiplier)
             name = units, int(equal_places[0])
-            if name not in known:
-                known.add(name)
+            if name not in named_passages:
+                named_passages.add(name)
                 yield _PlacesOfPassage(int(spans[passage]), units, equal_places)
 
 

@@ -97,18 +97,18 @@ def find_within(
         texts, samples = sample_all(batches, make_sampler(plan), plan.threads)
     clock.add("sample", 0, texts.nbytes)
     with clock.stage("compare"):
-        found = search_within(
+        search = search_within(
             texts, samples, plan, progress, word_bits if by_hash else None
         )
     with clock.stage("locate"):
-        spans = _located(found.matches, texts, plan)
+        spans = _located(search.matches, texts, plan)
         if by_hash and not have_same_words(texts, *(spans[name] for name in _BYTES)):
-            found = search_within(texts, samples, plan, progress)
-            spans = _located(found.matches, texts, plan)
+            search = search_within(texts, samples, plan, progress)
+            spans = _located(search.matches, texts, plan)
         counts = samples.counts
-        matches = found.matches
+        matches = search.matches
         ranges = union_of(counts, matches.y, matches.y_unit, matches.units)
-        cut_ranges = _cut_ranges(found, ranges, counts, plan)
+        cut_ranges = _cut_ranges(search, ranges, counts, plan)
         cuts = cuts_of(texts, counts, cut_ranges, plan)
         covered = ranges.units(len(texts))
         return FoundPassages(
@@ -127,14 +127,14 @@ def find_within(
 
 
 def _cut_ranges(
-    found: MatchesWithin, later_copies: Ranges, counts: Int64Array, plan: PassagePlan
+    search: MatchesWithin, later_copies: Ranges, counts: Int64Array, plan: PassagePlan
 ) -> Ranges:
     """Return the units of texts that a plan cuts; `later_copies` are those of all later copies."""
-    matches = found.matches
+    matches = search.matches
     if plan.more_than is not None:
-        runs = [found.later_runs]
+        runs = [search.later_runs]
         if plan.remove == "all":
-            runs.append(found.first_runs)
+            runs.append(search.first_runs)
     elif plan.remove == "all":
         runs = [
             RowRuns(matches.x, matches.x_unit, matches.units),

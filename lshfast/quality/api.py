@@ -121,11 +121,11 @@ def checked_draw(
     """Return the figures of all rows, given texts that were drawn of them."""
     clock = Clock()
     figures = check_rows([texts], plan, options, clock, None, drawn)
-    read = drawn.numbers.read
+    read_count = drawn.numbers.read
     return CheckResult(
-        read=read,
+        read=read_count,
         rejected=0,
-        accepted=read,
+        accepted=read_count,
         stages=clock.stages,
         seconds=clock.seconds,
         **figures,

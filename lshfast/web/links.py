@@ -184,20 +184,20 @@ def _character(reference: re.Match[str]) -> str:
         return text
     base = number[2] or ""
     digits = number[1] or number[3]
-    rest = text[number.end() :].removeprefix(";")
+    following_text = text[number.end() :].removeprefix(";")
     if len(digits) > _MOST_DIGITS:
-        return f"\ufffd{rest}"
-    return unescape(f"&#{base}{digits};") + rest
+        return f"\ufffd{following_text}"
+    return unescape(f"&#{base}{digits};") + following_text
 
 
 def _joined(base: str, link: str) -> str:
     """Return a link as an absolute URL without its fragment; "" if it is none of http or https."""
     try:
-        joined = urldefrag(urljoin(base, link.strip())).url
-        split_url(joined)
+        absolute_url = urldefrag(urljoin(base, link.strip())).url
+        split_url(absolute_url)
     except ValueError:
         return ""
-    return joined if joined.lower().startswith(SCHEMES) else ""
+    return absolute_url if absolute_url.lower().startswith(SCHEMES) else ""
 
 
 def virtual_hosts(addresses: Mapping[str, str | Iterable[str]]) -> list[list[str]]:

@@ -134,10 +134,9 @@ def _sentences(
     if not len(removed):
         return [f"None of the {hosts} mirrors another one."]
     verb = "mirrors" if len(removed) == 1 else "mirror"
-    kept = len(np.unique(mirrors.keeper[removed]))
+    kept_hosts = counted(len(np.unique(mirrors.keeper[removed])), "host")
     sentences = [
-        f"{len(removed):,} of {hosts} {verb} another one: {counted(kept, 'host')} with mirrors "
-        "are kept."
+        f"{len(removed):,} of {hosts} {verb} another one: {kept_hosts} with mirrors are kept."
     ]
     if threshold is not None:
         sentences.append(

@@ -59,5 +59,5 @@ class FormCounts(NamedTuple):
 
 def form_counts(texts: Texts) -> FormCounts:
     """Count the texts with letters of each form."""
-    found = unicode.forms_in(texts)
-    return FormCounts(int((found & 1 > 0).sum()), int((found & 2 > 0).sum()))
+    forms = unicode.forms_in(texts)
+    return FormCounts(int((forms & 1 > 0).sum()), int((forms & 2 > 0).sum()))

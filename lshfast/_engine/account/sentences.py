@@ -108,16 +108,16 @@ def _promise(summary: Summary, plan: AnyPlan) -> str:
     bound = f"{plan.threshold:g}"
     if summary.verify == "none":
         return "Similarities were not compared with the threshold."
-    kept = "the row that is kept in its place"
+    kept_row = "the row that is kept in its place"
     if plan.groups == "components":
-        return f"A chain of rows that are {_alike(summary, plan)} connects each with {kept}."
+        return f"A chain of rows that are {_alike(summary, plan)} connects each with {kept_row}."
     if summary.measure == "containment":
-        return f"Each is contained in {kept} by a share of at least {bound}."
+        return f"Each is contained in {kept_row} by a share of at least {bound}."
     if is_distance(summary.measure):
-        return f"Each is at a distance of at most {bound} from {kept}."
+        return f"Each is at a distance of at most {bound} from {kept_row}."
     estimated = summary.verify == "signature"
     each = "By an estimate, each" if estimated else "Each"
-    promise = f"{each} has a similarity of at least {bound} to {kept}"
+    promise = f"{each} has a similarity of at least {bound} to {kept_row}"
     of_entries = summary.earlier and summary.measure in get_args(PairMeasure)
     if of_entries and not estimated and summary.earlier_verify != "exact":
         promise += "; the similarity to an earlier row is an estimate"

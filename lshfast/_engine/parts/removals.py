@@ -107,8 +107,8 @@ class Removals:
                 **self.account(places[part], plan),
                 **texts,
             }
-            for whole in portions(corpus, *keyed_rows)
-            for part, texts in self._with_texts(whole)
+            for portion in portions(corpus, *keyed_rows)
+            for part, texts in self._with_texts(portion)
         )
         write_tables(path, tables, overwrite, self.kinds, {KEY: stored.as_json()})
         write_beside(path, stored, overwrite)

@@ -382,9 +382,9 @@ class RangeTables:
     def sections(self) -> dict[str, list[npt.NDArray[Any]]]:
         """Return all sections as `BandTables.sections` does, from the whole file."""
         with self._errors():
-            read = _whole_sections(self._data, self._sections)
+            bytes_of = _whole_sections(self._data, self._sections)
             return {
-                name: [read(name).view(DTYPES[name])]
+                name: [bytes_of(name).view(DTYPES[name])]
                 for name in SECTIONS[self._kind][1:]
             }
 
@@ -439,10 +439,10 @@ def range_segment(
         raise FormatError(f"pool: {sections['pool'].nbytes} bytes of {n} rows")
     if sections["deleted"].nbytes not in (0, (n + 7) // 8):
         raise FormatError(f"deleted: {sections['deleted'].nbytes} bytes for {n} rows")
-    whole = _whole_sections(data, sections)
-    shape = whole("shape").view("<u8").reshape(-1, 3)
+    bytes_of = _whole_sections(data, sections)
+    shape = bytes_of("shape").view("<u8").reshape(-1, 3)
     _check_shape(shape, sections["tables"].nbytes)
-    bits = whole("deleted")
+    bits = bytes_of("deleted")
     deleted = (
         np.unpackbits(bits, count=n, bitorder="little")
         if bits.size

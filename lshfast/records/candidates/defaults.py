@@ -170,11 +170,11 @@ def default_rules(linkage: Linkage) -> ChosenRules:
     rules = rules or sorted_by_each(linkage)
     if linkage.rows > MOST_ROWS:
         return ChosenRules(rules)
-    near = NearestBlocks().pairs(linkage)
+    nearest_pairs = NearestBlocks().pairs(linkage)
     return ChosenRules(
         [*rules, NearestBlocks()],
-        [*(None for _ in rules), near],
-        seed_places(linkage, near),
+        [*(None for _ in rules), nearest_pairs],
+        seed_places(linkage, nearest_pairs),
     )
 
 
@@ -321,10 +321,10 @@ def chosen_keys(sample: RuleSample, limits: KeyLimits) -> list[BlockingRule]:
         for key in keys
     ]
     costs = [max(key.pairs, FREE_PAIRS * rows) ** 0.5 for key in keys]
-    chosen: list[BlockingRule] = []
+    rules: list[BlockingRule] = []
     uncovered = np.ones(len(chances), bool)
     budget = limits.pairs_a_row * rows
-    while len(chosen) < limits.most and chances[uncovered].sum() > 1 - limits.enough:
+    while len(rules) < limits.most and chances[uncovered].sum() > 1 - limits.enough:
         gains = [float(chances[uncovered & cover].sum()) for cover in covers]
         allowed = [
             number
@@ -337,10 +337,10 @@ def chosen_keys(sample: RuleSample, limits: KeyLimits) -> list[BlockingRule]:
             allowed,
             key=lambda k: (gains[k] / costs[k], -len(keys[k].fields), -k),
         )
-        chosen.append(KeyBlocks(*keys[best].fields))
+        rules.append(KeyBlocks(*keys[best].fields))
         budget -= keys[best].pairs
         uncovered &= ~covers[best]
-    return chosen
+    return rules
 
 
 def possible_keys(sample: RuleSample) -> list[Key]:

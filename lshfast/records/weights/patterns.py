@@ -63,19 +63,22 @@ class RowCandidates:
         step = max(1, -(-size // SAMPLED_ROWS))
         sides = linkage.rows_of(places)
         chosen_sides = (0, 1) if linkage.single else (smaller,)
-        chosen = [np.flatnonzero(sides[side] % step == 0) for side in chosen_sides]
+        sampled_pairs = [
+            np.flatnonzero(sides[side] % step == 0) for side in chosen_sides
+        ]
         row = [
-            sides[side][index] for side, index in zip(chosen_sides, chosen, strict=True)
+            sides[side][index]
+            for side, index in zip(chosen_sides, sampled_pairs, strict=True)
         ]
         partner = [
             sides[1 - side][index]
-            for side, index in zip(chosen_sides, chosen, strict=True)
+            for side, index in zip(chosen_sides, sampled_pairs, strict=True)
         ]
         return cls(
             -(-size // step),
             np.concatenate(row),
             np.concatenate(partner),
-            patterns[np.concatenate(chosen)],
+            patterns[np.concatenate(sampled_pairs)],
         )
 
     def with_patterns(self, patterns: Int64Array) -> RowCandidates:

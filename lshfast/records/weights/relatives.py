@@ -334,11 +334,10 @@ def are_outnumbered_relatives(
 def match_others(
     states: AgreementStates, shared: Sequence[int], different: Sequence[int]
 ) -> bool:
-    """Return whether pairs that agree in some fields and differ in others are relatives, since
-    their records match other records.
+    """Return whether pairs that agree in some fields, but not in others, match other records.
 
-    The records of people who moved do not. Nothing is known if a record may match several: then
-    several pairs of a record agree in all of these fields.
+    Then they are relatives: the records of people who moved match no others. Nothing is known if a
+    record may match several: then several pairs of a record agree in all of these fields.
     """
     candidates = states.of_rows
     if candidates is None:
@@ -352,10 +351,10 @@ def match_others(
     if min(len(matched), len(partners)) < LEAST_SINGLE * number:
         return False
     differ = states.all_equal(shared) & states.all_different(different)
-    others = differ[candidates.pattern]
-    relatives = int(np.isin(candidates.row[others], matched).sum())
+    is_different = differ[candidates.pattern]
+    relatives = int(np.isin(candidates.row[is_different], matched).sum())
     by_chance = MOST_RELATIVES * len(matched) / candidates.rows
-    least = max(MANY_MATCHED, by_chance) * others.sum()
+    least = max(MANY_MATCHED, by_chance) * is_different.sum()
     return bool(relatives >= max(FEWEST_PAIRS, least))
 
 

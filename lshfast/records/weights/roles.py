@@ -15,7 +15,7 @@ from lshfast.records.comparison.nearness import EXACT_LEVEL, MISSING_LEVEL
 from lshfast.records.linkage import Linkage
 from lshfast.records.tables.coded_fields import CodedField
 
-# of the values of a field that is decisive
+# A field is decisive if this part of its values, at most, is repeated; of this many values or more.
 MOST_REPEATED = 0.01
 FEWEST_VALUES = 20
 HALF_A_PAIR = 0.5  # that is added to the agreeing pairs of a table, which may have none
