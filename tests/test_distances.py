@@ -291,10 +291,8 @@ def test_extreme_angles():
 
 def test_batches_are_pairs():
     generator = np.random.default_rng(1)
-    a, b = (
-        generator.standard_normal((70_000, 3)),
-        generator.standard_normal((70_000, 3)),
-    )
+    a = generator.standard_normal((70_000, 3))
+    b = generator.standard_normal((70_000, 3))
     assert np.allclose(distances.minkowski(a, b), np.linalg.norm(a - b, axis=1))
     assert np.allclose(distances.minkowski(a[0], b, 1), abs(a[0] - b).sum(axis=1))
     assert np.allclose(

@@ -93,10 +93,8 @@ def test_fingerprints(case):
 @pytest.mark.parametrize("number", range(len(GOLDEN["simhash"])))
 def test_simhash(level, number):
     case = GOLDEN["simhash"][number]
-    hasher, sets = (
-        SimHasher(128, int(case["seed"], 16)),
-        one_row(numbers(case["tokens"])),
-    )
+    hasher = SimHasher(128, int(case["seed"], 16))
+    sets = one_row(numbers(case["tokens"]))
     assert hasher.counters(sets, case["weights"])[0].tolist() == case["counters"]
     assert hasher.sketch(sets, case["weights"])[0].tolist() == numbers(case["code"])
 
@@ -142,10 +140,8 @@ def test_lines(level, number):
 @pytest.mark.parametrize("number", range(len(GOLDEN["rotations"])))
 def test_rotations(level, number):
     case = GOLDEN["rotations"][number]
-    vector, seed = (
-        [float.fromhex(coordinate) for coordinate in case["coordinates"]],
-        int(case["seed"], 16),
-    )
+    vector = [float.fromhex(coordinate) for coordinate in case["coordinates"]]
+    seed = int(case["seed"], 16)
     bits = Hyperplanes(len(vector), seed).hash(vector, 400)[0].tolist()
     assert hex(sum(bit << j for j, bit in enumerate(bits))) == case["hyperplanes"]
     corners = CrossPolytope(len(vector), 16, seed).hash(vector, 30)[0].tolist()

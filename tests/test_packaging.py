@@ -82,11 +82,9 @@ def test_the_version_is_the_same_everywhere():
 
 
 def test_texts_about_the_package_are_the_same():
-    project, citation, about = (
-        pyproject()["project"],
-        yaml.safe_load(read("CITATION.cff")),
-        recipe()["about"],
-    )
+    project = pyproject()["project"]
+    citation = yaml.safe_load(read("CITATION.cff"))
+    about = recipe()["about"]
     assert citation["keywords"] == project["keywords"]
     assert citation["license"] == about["license"] == project["license"]
     assert about["summary"] == project["description"]

@@ -60,10 +60,8 @@ def test_a5_collisions_over_all_permutations():
     for n in range(1, 7):
         for union in range(1, n + 1):
             for common in range(union + 1):
-                a, b = (
-                    set(range(common + (union - common) // 2)),
-                    {*range(common), *range((union + common) // 2, union)},
-                )
+                a = set(range(common + (union - common) // 2))
+                b = {*range(common), *range((union + common) // 2, union)}
                 if a and b:
                     equal = collisions(a, b, range(n))
                     assert equal == comb(n, union) * factorial(
@@ -398,10 +396,8 @@ def test_f38_random_sets():
 def test_f38_probability_by_counting(length, symbols, threshold):
     index = StringIndex(threshold, "position")
     strings = ["".join(each) for each in combinations("abcdefg"[:symbols], length)]
-    stored, searched = (
-        [set(index.stored(each)) for each in strings],
-        [set(index.searched(each)) for each in strings],
-    )
+    stored = [set(index.stored(each)) for each in strings]
+    searched = [set(index.searched(each)) for each in strings]
     met = sum(not a.isdisjoint(b) for a in stored for b in searched)
     assert index.meeting_probability(length, symbols) == Fraction(
         met, len(strings) ** 2
@@ -440,10 +436,8 @@ def test_f39_no_index_loses_a_pair(by):
         ]
         items += [[*each, *rng.sample("uvw", 1)] for each in items]
         threshold = rng.choice(THRESHOLDS)
-        strings, index = (
-            [string_of(each, rarest_first(items)) for each in items],
-            StringIndex(threshold, by),
-        )
+        strings = [string_of(each, rarest_first(items)) for each in items]
+        index = StringIndex(threshold, by)
         found = candidates(map(index.stored, strings), map(index.searched, strings))
         pairs = set_strings.similar_pairs(items, threshold)
         assert pairs <= {*found}

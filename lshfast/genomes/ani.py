@@ -134,8 +134,7 @@ def ani_interval(
     interval is all x for which the containment is within 1.96 standard deviations of the mean. The
     containment of fewer than 8 hashes is not normal: then, the interval also has all x with which
     at least this number and at most this number of hashes are shared, with a probability of at
-    least 2.5 % each
-    (Clopper and Pearson). For one shared hash of one and k=31, it is 0.888..1.
+    least 2.5 % each (Clopper and Pearson). For one shared hash of one and k=31, it is 0.888..1.
 
     Parameters
     ----------

@@ -130,11 +130,9 @@ def test_rows_that_are_not_csv_are_skipped(tmp_path):
 
 def test_wrong_inputs_and_options(two, tmp_path):
     first, _ = two
-    out, text, table = (
-        tmp_path / "out.csv",
-        tmp_path / "m.jsonl",
-        tmp_path / "other.csv",
-    )
+    out = tmp_path / "out.csv"
+    text = tmp_path / "m.jsonl"
+    table = tmp_path / "other.csv"
     text.write_text("{}\n")
     table.write_text("id,x\n1,2\n")
     assert "minutiae must be CSV or TSV" in failing(

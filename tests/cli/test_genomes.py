@@ -81,11 +81,9 @@ def test_the_smallest_hashes(files, tmp_path):
 
 @pytest.mark.parametrize("suffix", [".sig", ".sig.gz"])
 def test_sketches_are_saved_and_compared_with(files, tmp_path, suffix):
-    out, saved, again = (
-        tmp_path / "pairs.csv",
-        tmp_path / f"all{suffix}",
-        tmp_path / "again.csv",
-    )
+    out = tmp_path / "pairs.csv"
+    saved = tmp_path / f"all{suffix}"
+    again = tmp_path / "again.csv"
     options = "-k", 21, "--scaled", 50
     run("genomes", *files, "-o", out, "--save-sketches", saved, *options)
     run("genomes", saved, "-o", again, *options)

@@ -447,16 +447,12 @@ def test_query_writes_tables(index, second, tmp_path, name):
 @pytest.mark.parametrize("column", ["id", "number"])
 def test_tables_have_one_type_whatever_was_found(first, tmp_path, column):
     """Keys of the run are strings; those of the index are strings or integers."""
-    index, other = (
-        tmp_path / "x.lsh",
-        write_jsonl(tmp_path / "other.jsonl", [{"text": "of its own"}]),
-    )
+    index = tmp_path / "x.lsh"
+    other = write_jsonl(tmp_path / "other.jsonl", [{"text": "of its own"}])
     run("index", "build", first, "-o", index, "--id-column", column)
-    kind, out, removed = (
-        {"id": "string", "number": "int64"}[column],
-        tmp_path / "o.parquet",
-        tmp_path / "r.parquet",
-    )
+    kind = {"id": "string", "number": "int64"}[column]
+    out = tmp_path / "o.parquet"
+    removed = tmp_path / "r.parquet"
     for inputs in (first, other):
         assert (
             run("index", "query", index, inputs, "-o", out, "--overwrite").exit_code
@@ -805,11 +801,9 @@ def test_one_writer_at_a_time(index, second):
 
 
 def test_new_rows_against_earlier_ones_and_each_other(index, second, tmp_path):
-    out, removed, pairs = (
-        tmp_path / "kept.jsonl",
-        tmp_path / "removed.csv",
-        tmp_path / "pairs.csv",
-    )
+    out = tmp_path / "kept.jsonl"
+    removed = tmp_path / "removed.csv"
+    pairs = tmp_path / "pairs.csv"
     result = run("dedup", second, "--against", index, "-o", out, "--removed", removed, "--pairs", pairs,
                  "--id-column", "id")  # fmt: skip
     assert result.exit_code == 0
@@ -1384,10 +1378,8 @@ def test_the_closing_table_says_what_became_of_the_file_of_an_index(tmp_path, co
 
 
 def test_build_says_that_it_replaced_a_file(tmp_path):
-    source, index = (
-        write_jsonl(tmp_path / "a.jsonl", [{"id": "a", "text": "a b c"}]),
-        tmp_path / "i.lsh",
-    )
+    source = write_jsonl(tmp_path / "a.jsonl", [{"id": "a", "text": "a b c"}])
+    index = tmp_path / "i.lsh"
     assert "replaced" not in run("index", "build", source, "-o", index).stderr
     assert (
         f"{index}; replaced the file before"

@@ -52,11 +52,9 @@ def corpus(tmp_path):
 
 
 def test_dedup_writes_what_stays_verbatim_and_accounts_for_the_rest(corpus, tmp_path):
-    out, removed, pairs = (
-        tmp_path / "out.jsonl",
-        tmp_path / "removed.csv",
-        tmp_path / "pairs.parquet",
-    )
+    out = tmp_path / "out.jsonl"
+    removed = tmp_path / "removed.csv"
+    pairs = tmp_path / "pairs.parquet"
     result = run(
         "dedup",
         corpus,

@@ -436,10 +436,8 @@ def test_all_outputs_say_which_questions_have_no_passage_in_the_table(
     tmp_path, copies, unit, stream
 ):
     """Questions whose copies are more than --most-copies: of these, the first one is in the table."""
-    question, other = (
-        "whose fleece was white as snow",
-        "how many little lambs had Mary at home",
-    )
+    question = "whose fleece was white as snow"
+    other = "how many little lambs had Mary at home"
     source = write_jsonl(
         tmp_path / "in.jsonl",
         [

@@ -1177,10 +1177,8 @@ def test_similarities_to_weighted_sets_are_estimates(files, tmp_path):
 
 
 def test_all_candidates_among_weighted_sets(files, tmp_path):
-    index, query = (
-        tmp_path / "x.lsh",
-        ["--column", "w", "--id-column", "id", "--threshold"],
-    )
+    index = tmp_path / "x.lsh"
+    query = ["--column", "w", "--id-column", "id", "--threshold"]
     run(
         "index",
         "build",

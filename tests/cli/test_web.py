@@ -102,11 +102,9 @@ def test_contents(tmp_path):
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 def test_nothing_is_found(tmp_path, kind):
-    source, out, labels = (
-        tmp_path / "in.txt",
-        tmp_path / f"out.{kind}",
-        tmp_path / f"labels.{kind}",
-    )
+    source = tmp_path / "in.txt"
+    out = tmp_path / f"out.{kind}"
+    labels = tmp_path / f"labels.{kind}"
     source.write_text("")
     assert run("web", "mirrors", source, "-o", out).exit_code == 0
     result = run(
@@ -205,11 +203,9 @@ def test_blocks_that_are_left_out_are_counted(tmp_path):
 
 
 def test_nodes_known_to_be_the_same(tmp_path):
-    edges, same, out = (
-        tmp_path / "edges.txt",
-        tmp_path / "same.txt",
-        tmp_path / "out.csv",
-    )
+    edges = tmp_path / "edges.txt"
+    same = tmp_path / "same.txt"
+    out = tmp_path / "out.csv"
     edges.write_text("u1 v1\nu2 v2\n")
     same.write_text("v1 v2\n")
     assert (

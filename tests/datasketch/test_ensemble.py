@@ -74,11 +74,9 @@ def rates(made, sets, asked, threshold, take=LeanMinHash):
     ):
         answer = list(made.query(take(sketch), len(query)))
         assert len(set(answer)) == len(answer)
-        found, right, relevant = (
-            found + len(answer),
-            right + len(wanted & set(answer)),
-            relevant + len(wanted),
-        )
+        found = found + len(answer)
+        right = right + len(wanted & set(answer))
+        relevant = relevant + len(wanted)
     return right / relevant, right / found
 
 

@@ -259,10 +259,8 @@ def test_weighted_sketches_of_the_forest():
 
 
 def test_what_a_forest_and_an_ensemble_show():
-    forest, ensemble = (
-        MinHashLSHForest(64, l=4),
-        MinHashLSHEnsemble(0.8, 64, num_part=2, m=4),
-    )
+    forest = MinHashLSHForest(64, l=4)
+    ensemble = MinHashLSHEnsemble(0.8, 64, num_part=2, m=4)
     forest.add("a", near(1))
     ensemble.index([(n, near(n), 9) for n in (1, 2)])
     assert repr(forest) == "MinHashLSHForest(1 key, l=4, k=16)"

@@ -190,10 +190,8 @@ class Breaks:
 
 def change(index, model, rng):
     """Make a random change of an index and of a dict."""
-    key, point = (
-        rng.randrange(30),
-        float(rng.choice([rng.randrange(5), rng.random() * 10])),
-    )
+    key = rng.randrange(30)
+    point = float(rng.choice([rng.randrange(5), rng.random() * 10]))
     match rng.choice(["insert", "insert", "insert", "remove", "hard", "clean", "pop"]):
         case "insert":
             index.insert(key, point, level=rng.choice([None, None, 0, 3]))

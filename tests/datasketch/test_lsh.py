@@ -352,10 +352,8 @@ def test_buckets_and_counts_agree():
 @pytest.mark.parametrize("hashfunc", [None, lambda data: data[:3]])
 def test_counts_are_named_as_in_datasketch(scheme, hashfunc):
     peer = pytest.importorskip("datasketch")
-    index, other = (
-        MinHashLSH(0.5, 64, hashfunc=hashfunc),
-        peer.MinHashLSH(0.5, 64, hashfunc=hashfunc),
-    )
+    index = MinHashLSH(0.5, 64, hashfunc=hashfunc)
+    other = peer.MinHashLSH(0.5, 64, hashfunc=hashfunc)
     for n in (40, 38, 20, 0):
         sketch = near(n, scheme=scheme)
         index.insert(n, sketch)
@@ -1201,10 +1199,8 @@ def test_other_permutations_are_refused(make):
 
 
 def test_permutations_of_the_seed_are_not_others():
-    index, same = (
-        held([40]),
-        near(40, permutations=near(40).permutations, scheme="affine32"),
-    )
+    index = held([40])
+    same = near(40, permutations=near(40).permutations, scheme="affine32")
     assert index.query(same) == index.query(LeanMinHash(same)) == [40]
 
 

@@ -254,11 +254,9 @@ def test_pickles_in_memory():
 
 
 def test_threads(place):
-    seen, sketches, errors = (
-        MinHashLSHBloom(num_perm=16, params=(2, 8), n=400, fp=1e-9, **place),
-        some(400),
-        [],
-    )
+    seen = MinHashLSHBloom(num_perm=16, params=(2, 8), n=400, fp=1e-9, **place)
+    sketches = some(400)
+    errors = []
 
     def work(mine):
         try:

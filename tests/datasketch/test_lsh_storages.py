@@ -206,10 +206,8 @@ def test_names_of_buckets(hashfunc, scheme):
 
 
 def test_an_index_that_a_program_fills_by_hand():
-    index, sketches = (
-        MinHashLSH(0.5, 64),
-        {n: LeanMinHash(near(n)) for n in (40, 38, 0)},
-    )
+    index = MinHashLSH(0.5, 64)
+    sketches = {n: LeanMinHash(near(n)) for n in (40, 38, 0)}
     for key, sketch in sketches.items():
         names = [
             index._H(sketch.hashvalues[low:high]) for low, high in index.hashranges

@@ -120,10 +120,8 @@ def test_lean_bytes(scheme, byteorder, k):
 @pytest.mark.parametrize("b", [1, 2, 3, 4, 8, 11, 16, 32])
 @pytest.mark.parametrize("k", [1, 64, 100])
 def test_b_bit(scheme, b, k):
-    x, y = (
-        both(words(0, 40), num_perm=k, scheme=scheme),
-        both(words(10, 50), num_perm=k, scheme=scheme),
-    )
+    x = both(words(0, 40), num_perm=k, scheme=scheme)
+    y = both(words(10, 50), num_perm=k, scheme=scheme)
     for r in (
         (0.0, 0.25) if b < 3 else (0.0,)
     ):  # of more bits, datasketch takes 2 b for 2**b where r is not 0

@@ -249,10 +249,8 @@ def test_a_generator_of_saved_arrays(names):
 
 
 def test_numbers_put_in_the_place_of_others():
-    generator, other = (
-        WeightedMinHashGenerator(9, 17, 5),
-        WeightedMinHashGenerator(9, 17, 6),
-    )
+    generator = WeightedMinHashGenerator(9, 17, 5)
+    other = WeightedMinHashGenerator(9, 17, 6)
     generator.rs[:], generator.ln_cs[:], generator.betas[:] = (
         other.rs,
         other.ln_cs,

@@ -115,10 +115,8 @@ def test_parts_of_a_column(rows):
 
 
 def test_null_rows_whose_lists_are_not_empty():
-    values, offsets = (
-        pa.array(["a", "b", "c", "a", "b"]),
-        pa.array([0, 2, 3, 5], pa.int32()),
-    )
+    values = pa.array(["a", "b", "c", "a", "b"])
+    offsets = pa.array([0, 2, 3, 5], pa.int32())
     bits = pa.py_buffer(bytes([0b101]))
     column = pa.Array.from_buffers(
         pa.list_(pa.string()), 3, [bits, offsets.buffers()[1]], children=[values]

@@ -284,11 +284,9 @@ def test_changes_of_keys_that_no_column_can_have(tmp_path, earlier, later):
 def test_a_run_writes_no_file_that_the_next_run_refuses(
     tmp_path, runs, next_id, number
 ):
-    path, rows, output = (
-        tmp_path / "groups.parquet",
-        tmp_path / "rows.jsonl",
-        tmp_path / "out.jsonl",
-    )
+    path = tmp_path / "groups.parquet"
+    rows = tmp_path / "rows.jsonl"
+    output = tmp_path / "out.jsonl"
     write_clusters(
         str(path), ClusterTable(["a"], np.array([1]), np.array([1]), runs, next_id), {}
     )

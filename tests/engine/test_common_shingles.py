@@ -94,10 +94,8 @@ def test_signatures_and_verification_leave_the_same_shingles_out():
     texts = Texts([f"menu of the site {i} story {i} of its own" for i in range(10)])
     plan = make_plan(size=2, ignore_common=0.5)
     shingles = counting.find_common(lambda: [texts], plan, Clock()).shingles
-    seeded, keyed = (
-        shingles.tokens_of(texts, 1),
-        shingles.tokens_of(texts, draw_hash_key()),
-    )
+    seeded = shingles.tokens_of(texts, 1)
+    keyed = shingles.tokens_of(texts, draw_hash_key())
     assert (
         seeded.counts.tolist() == keyed.counts.tolist() == [4] * 10
     )  # "site 0", "0 story", "story 0", "0 of"
@@ -191,10 +189,8 @@ def test_paragraphs(tmp_path):
         for i in range(16)
     ]
     (tmp_path / "in.jsonl").write_text("\n".join(lines))
-    source, plan = (
-        Inputs([str(tmp_path / "in.jsonl")]),
-        make_plan(size=2, ignore_common=0.3),
-    )
+    source = Inputs([str(tmp_path / "in.jsonl")])
+    plan = make_plan(size=2, ignore_common=0.3)
     found = run_paragraphs(source, Outputs(str(tmp_path / "out.jsonl")), plan)
     assert (found.read, found.kept) == (16, 16)
     assert (tmp_path / "out.jsonl").read_text().count(

@@ -301,11 +301,9 @@ def corpus(tmp_path):
     "exact", [[], ["--exact"], ["--no-exact", "--bands", "128", "--rows-per-band", "1"]]
 )
 def test_columns_of_the_command_line_name_the_measure(corpus, tmp_path, exact):
-    out, removed, pairs = (
-        tmp_path / "out.csv",
-        tmp_path / "removed.csv",
-        tmp_path / "pairs.csv",
-    )
+    out = tmp_path / "out.csv"
+    removed = tmp_path / "removed.csv"
+    pairs = tmp_path / "pairs.csv"
     outputs = ["-o", out, "--removed", removed, "--pairs", pairs]
     done = run(
         "dedup",

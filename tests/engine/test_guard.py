@@ -356,11 +356,9 @@ def test_an_index_stays_as_it_is(tmp_path):
 
 
 def test_a_run_that_was_refused_is_resumed_with_another_limit(tmp_path):
-    path, kept, work = (
-        write_jsonl(tmp_path / "in.jsonl", rows()),
-        tmp_path / "kept.jsonl",
-        tmp_path / "work",
-    )
+    path = write_jsonl(tmp_path / "in.jsonl", rows())
+    kept = tmp_path / "kept.jsonl"
+    work = tmp_path / "work"
     options = ["--by", "source", "--memory", "2G", "--work", work]
     refused = run("dedup", path, "-o", kept, "--max-removed", "0.4", *options)
     assert refused.exit_code == 3

@@ -233,11 +233,9 @@ def test_indexes():
 def test_files(tmp_path):
     pages = news(np.random.default_rng(8), 10, 3)
     rows = [{"id": f"p{row}", "text": text} for row, text in enumerate(pages)]
-    source, kept, second = (
-        write_jsonl(tmp_path / "in.jsonl", rows),
-        tmp_path / "kept.jsonl",
-        tmp_path / "2.jsonl",
-    )
+    source = write_jsonl(tmp_path / "in.jsonl", rows)
+    kept = tmp_path / "kept.jsonl"
+    second = tmp_path / "2.jsonl"
     options = "--id-column", "id", "--unit", "stopword", "--threshold", 0.6
     made = run(
         "dedup",

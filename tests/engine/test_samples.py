@@ -29,10 +29,8 @@ def test_each_line_begins_in_one_place(
 ):
     """Empty files, blank lines, a mark of UTF-8, lines longer than a place, last lines without an end."""
     monkeypatch.setattr(samples, "PLACE_BYTES", place_bytes)
-    rng, contents = (
-        random.Random(1),
-        [b"", b"\n\n", b"\xef\xbb\xbfa\nb", b"c" * 500 + b"\n", b"d"],
-    )
+    rng = random.Random(1)
+    contents = [b"", b"\n\n", b"\xef\xbb\xbfa\nb", b"c" * 500 + b"\n", b"d"]
     contents += [
         b"\n".join(b"x" * rng.randrange(30) for _ in range(20)) for _ in range(5)
     ]

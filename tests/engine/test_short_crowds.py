@@ -104,10 +104,8 @@ def test_batches_of_short_texts(later, threads, monkeypatch, joined):
         return hashed[-1]
 
     monkeypatch.setattr(sketching, "_hashed_rows", noted)
-    plan, clock = (
-        make_plan(**TINY, num_perm=16, recall=0.6, threads=threads),
-        sketching.Clock(),
-    )
+    plan = make_plan(**TINY, num_perm=16, recall=0.6, threads=threads)
+    clock = sketching.Clock()
     rows = sketching.sketch_rows(
         map(Texts, batches), plan, clock, grouped=True, screened=True
     )

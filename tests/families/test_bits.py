@@ -214,10 +214,8 @@ def test_a_covering_has_no_false_negatives(radius):
 @given(st.data())
 def test_a_covering_of_long_codes_has_no_false_negatives(data):
     bits, radius = data.draw(WIDTHS), data.draw(st.integers(0, 6))
-    code, flipped = (
-        data.draw(st.integers(0, 2**bits - 1)),
-        data.draw(st.sets(st.integers(0, bits - 1), max_size=radius)),
-    )
+    code = data.draw(st.integers(0, 2**bits - 1))
+    flipped = data.draw(st.sets(st.integers(0, bits - 1), max_size=radius))
     family = Covering(bits, radius, data.draw(st.integers(0, MASK64)))
     other = code ^ sum(1 << i for i in flipped)
     assert family.collide(

@@ -52,10 +52,8 @@ def test_items_that_lack_a_square_do_not_collide_even_with_themselves():
 
 def test_distances():
     family = GridSquares(10)
-    a, b = (
-        sets_of([[1, 2, 2, 3], [], [1], list(range(10))]),
-        sets_of([[2, 3, 3, 9], [1], [2], list(range(10))]),
-    )
+    a = sets_of([[1, 2, 2, 3], [], [1], list(range(10))])
+    b = sets_of([[2, 3, 3, 9], [1], [2], list(range(10))])
     assert family.distance(a, b).tolist() == [0.8, 1, 1, 0]
     part = TokenSets([2, 5], [0, 11, 1, 2, 3])  # tokens of no row are not looked at
     assert family.distance(part, b).tolist() == family.distance(a.take([0]), b).tolist()
@@ -64,10 +62,8 @@ def test_distances():
 
 
 def test_collisions():
-    a, b = (
-        sets_of([list(range(90))]),
-        sets_of([list(range(start, 100)) for start in (0, 10, 40, 60, 80, 90)]),
-    )
+    a = sets_of([list(range(90))])
+    b = sets_of([list(range(start, 100)) for start in (0, 10, 40, 60, 80, 90)])
     for squares in (1, 2, 3):
         check_law(GridSquares(100, squares, seed=5), a, b, 8192)
 
@@ -142,10 +138,8 @@ def test_f32_exercises():
 
 def test_large_grids_cost_what_their_functions_use():
     rng = np.random.default_rng(1)
-    family, rows = (
-        GridSquares(2**24, squares=2),
-        [rng.integers(0, 2**24, 50).tolist() for _ in range(40)],
-    )
+    family = GridSquares(2**24, squares=2)
+    rows = [rng.integers(0, 2**24, 50).tolist() for _ in range(40)]
     rows[7] = sorted({*family.functions(3).ravel().tolist()[:4], 5})
     assert family.hash(sets_of(rows), 3).tolist() == [
         [

@@ -18,10 +18,8 @@ from lshfast.families.packed import codes_of
 def forms(numbers, bits):
     """Yield each form of codes."""
     digits, size, words = -(-bits // 4), -(-bits // 8), -(-bits // 64)
-    texts, packed = (
-        [f"{number:0{digits}x}" for number in numbers],
-        [number.to_bytes(size, "big") for number in numbers],
-    )
+    texts = [f"{number:0{digits}x}" for number in numbers]
+    packed = [number.to_bytes(size, "big") for number in numbers]
     yield numbers
     yield tuple(numbers)
     if bits <= 64:

@@ -133,11 +133,9 @@ def test_e3_unit_lines_in_more_dimensions(dim, twice):
 
 
 def test_distances_of_float32_are_exact():
-    family, a, b = (
-        PlaneLines(1.0),
-        np.array([[1e8, 1]], np.float32),
-        np.array([[0.1, 0.3]], np.float32),
-    )
+    family = PlaneLines(1.0)
+    a = np.array([[1e8, 1]], np.float32)
+    b = np.array([[0.1, 0.3]], np.float32)
     assert family.distance(a, b) == np.hypot(*(a.astype(np.float64) - b).T)
     assert family.distance(
         np.float32([[3e38, 0]]), np.float32([[-3e38, 0]])
@@ -151,10 +149,8 @@ def test_unit_lines_drawn_in_five_dimensions():
     points = np.zeros((2, 5))
     points[1, 2] = 2
     buckets = bucket_numbers(points, directions, generator.random(count), 1.0)
-    share, expected = (
-        (buckets[0] == buckets[1]).mean(),
-        float(unit_line_probability(2, 1, 5)),
-    )
+    share = (buckets[0] == buckets[1]).mean()
+    expected = float(unit_line_probability(2, 1, 5))
     assert abs(share - expected) < 4 * math.sqrt(expected * (1 - expected) / count)
 
 

@@ -106,10 +106,8 @@ def test_buckets_of_simhash(level, bands, rows):
 
 
 def test_sketches_are_items():
-    rows, weights = (
-        sets_of([[1, 2, 3], [], [7]]),
-        weighted_of([{1: 0.5}, {}, {3: 2.0, 4: 1.0}]),
-    )
+    rows = sets_of([[1, 2, 3], [], [7]])
+    weights = weighted_of([{1: 0.5}, {}, {3: 2.0, 4: 1.0}])
     for family, items, widest in (
         (MinHashFamily("fast", 5), MinHasher(24, "fast", 5).sketch(rows), 24),
         (MinHashFamily("classic", 5), MinHasher(40, "classic", 5).sketch(rows), 24),
@@ -187,10 +185,8 @@ def test_pieces_of_large_rows(monkeypatch):
 
 
 def test_rows_that_begin_after_other_tokens():
-    whole, part = (
-        sets_of([[9, 8], [1, 2, 3], [3, 4, 3]]),
-        TokenSets([2, 5, 8], [9, 8, 1, 2, 3, 3, 4, 3]),
-    )
+    whole = sets_of([[9, 8], [1, 2, 3], [3, 4, 3]])
+    part = TokenSets([2, 5, 8], [9, 8, 1, 2, 3, 3, 4, 3])
     for family in (MinHashFamily(), SimHashFamily()):
         assert (
             family.distance(part, part.take([1]))
@@ -238,10 +234,8 @@ def test_simhash_collides_as_hyperplanes_do_where_rows_are_long(level):
     """The exact law of 300 tokens a row is within .02 of 1 - angle / pi."""
     a, b = overlapping(300, [0, 0.25, 0.5, 0.9, 0.99, 1])
     family = SimHashFamily(6)
-    shares, expected = (
-        family.collide(a, b, 4096).mean(axis=1),
-        family.collision_probability(family.distance(a, b)),
-    )
+    shares = family.collide(a, b, 4096).mean(axis=1)
+    expected = family.collision_probability(family.distance(a, b))
     assert np.abs(shares - expected).max() < 0.02 + 4 * 0.5 / math.sqrt(4096)
 
 

@@ -675,10 +675,8 @@ def test_probes_that_are_refused(family):
 
 
 def test_factors_of_many_coordinates_are_not_kept(monkeypatch):
-    family, vectors = (
-        Hyperplanes(300),
-        np.random.default_rng(1).standard_normal((20, 300)),
-    )
+    family = Hyperplanes(300)
+    vectors = np.random.default_rng(1).standard_normal((20, 300))
     values = family.hash(vectors, 900)
     rotated._factors_of.cache_clear()
     monkeypatch.setattr(rotated, "KEPT_COORDINATES", 0)

@@ -79,10 +79,8 @@ def test_polars(case):
 
 def test_pandas(case):
     column, options = case
-    result, df = (
-        expected(case),
-        pd.DataFrame(TABLE.to_pydict(), index=TABLE["id"].to_pylist()[::-1]),
-    )
+    result = expected(case)
+    df = pd.DataFrame(TABLE.to_pydict(), index=TABLE["id"].to_pylist()[::-1])
     if column == "vector":
         df["vector"] = list(VECTORS)
     kept = df[result.keep]

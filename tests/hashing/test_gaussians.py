@@ -55,10 +55,8 @@ def test_a15_moments_and_independence():
 
 
 def test_a15_mean_and_covariance():
-    mean, covariance = (
-        np.array([1.0, -2.0, 0.5]),
-        np.array([[4, 1, 0], [1, 2, -1], [0, -1, 1.5]]),
-    )
+    mean = np.array([1.0, -2.0, 0.5])
+    covariance = np.array([[4, 1, 0], [1, 2, -1], [0, -1, 1.5]])
     drawn = gaussian_vectors(COUNT, mean, covariance, seed=7)
     assert (
         abs(drawn.mean(axis=0) - mean) < 4 * np.sqrt(np.diag(covariance) / COUNT)

@@ -209,10 +209,8 @@ def test_what_is_no_key_is_not_in_the_map():
 
 def arrays_of_a_map(n):
     keys = np.random.default_rng(3).permutation(n).astype(np.uint64)
-    first, second = (
-        kernels.words(4, 65, 0, 4),
-        kernels.words(4, 66, 0, 1024).reshape(-1, 4),
-    )
+    first = kernels.words(4, 65, 0, 4)
+    second = kernels.words(4, 66, 0, 1024).reshape(-1, 4)
     _, directory, cells, _ = kernels.build(keys, keys, first, second, 4 * n)
     return first, second, directory, cells
 
@@ -230,11 +228,9 @@ def test_a_damaged_directory_leads_to_no_other_memory():
 
 def test_kernels_check_their_arguments():
     first, second, directory, cells = arrays_of_a_map(10)
-    keys, values, found = (
-        np.arange(3, dtype=np.uint64),
-        np.zeros(3, np.uint64),
-        np.zeros(3, np.uint8),
-    )
+    keys = np.arange(3, dtype=np.uint64)
+    values = np.zeros(3, np.uint64)
+    found = np.zeros(3, np.uint8)
     for call, message in (
         (
             lambda: kernels.look_up(

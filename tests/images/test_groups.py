@@ -80,10 +80,8 @@ def test_groups_are_those_of_all_pairs(batch, data):
         *([column[place] for column in images] for place in (1, 2, 3)),
     )
     known = data.draw(st.lists(CODES, max_size=4))
-    radius, keep = (
-        data.draw(st.integers(0, 4)),
-        data.draw(st.sampled_from(["largest", "first"])),
-    )
+    radius = data.draw(st.integers(0, 4))
+    keep = data.draw(st.sampled_from(["largest", "first"]))
     against = KnownHashes(
         [f"known{i}" for i in range(len(known))],
         np.array(known, np.uint64).reshape(-1, 1),

@@ -250,10 +250,8 @@ class IndexMachine(RuleBasedStateMachine):
         threshold=st.sampled_from([0, 0.3, 0.5, 0.75]), threads=st.sampled_from([1, 2])
     )
     def pairs(self, threshold, threads):
-        found, expected = (
-            list(self.index.pairs(threshold, threads=threads)),
-            self.model.pairs(threshold),
-        )
+        found = list(self.index.pairs(threshold, threads=threads))
+        expected = self.model.pairs(threshold)
         assert {
             frozenset((left, right)): similarity for left, right, similarity in found
         } == expected

@@ -48,10 +48,8 @@ class IndexModel:
 
     def agreement(self, query, key):
         """Return the slots in which an entry equals a query, or None if it is no candidate of it."""
-        query, entry = (
-            np.array(query, np.uint64),
-            np.array(self.entries[key], np.uint64),
-        )
+        query = np.array(query, np.uint64)
+        entry = np.array(self.entries[key], np.uint64)
         if query[0] == EMPTY or entry[0] == EMPTY:
             return None
         equal = query == entry
@@ -124,10 +122,8 @@ def check_answer(found, model, query, k=None, threshold=None):
     elif k is None and threshold is None:
         assert sorted(found, key=repr) == sorted(expected, key=repr)
     else:
-        keys, similarities = (
-            [key for key, _ in found],
-            [similarity for _, similarity in found],
-        )
+        keys = [key for key, _ in found]
+        similarities = [similarity for _, similarity in found]
         assert len(set(keys)) == len(keys)
         assert (
             similarities

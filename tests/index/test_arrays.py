@@ -178,11 +178,9 @@ def test_the_array_stays(small_blocks, only_new_garbage):
 def test_rows_that_are_written_again(kind, copy, batch, small_blocks):
     """The blocks that they are in are copied; the array stays as it is."""
     n = 6 * BLOCK
-    array, other, names = (
-        two_slots(n),
-        two_slots(n, seed=1),
-        numbered(kind, range(2 * n)),
-    )
+    array = two_slots(n)
+    other = two_slots(n, seed=1)
+    names = numbered(kind, range(2 * n))
     before, other_before, placed = array.copy(), other.copy(), array.copy()
     held = BandTables(2, 2, 1, kind)
     rows = held.allot(n) if kind is None else held.admit(names[:n])[0]

@@ -52,11 +52,9 @@ def large(request, tmp_path):
 def change(index, kind):
     """Remove some of all entries, replace others, and insert some; return the numbers of each."""
     numbers = np.random.default_rng(1).permutation(N)
-    removed, replaced, new = (
-        numbers[: N // 3],
-        numbers[N // 3 : 2 * N // 3],
-        range(N, N + N // 2),
-    )
+    removed = numbers[: N // 3]
+    replaced = numbers[N // 3 : 2 * N // 3]
+    new = range(N, N + N // 2)
     index.remove(keys_of(kind, removed))
     index.insert(keys_of(kind, replaced), numbered(replaced, 1))
     index.insert(keys_of(kind, new), numbered(new))
@@ -153,12 +151,10 @@ def test_pairs_beside_changes():
 @posix
 def test_answers_while_a_file_is_written_anew(tmp_path, monkeypatch):
     """None is of what is left in memory while the file is let go of."""
-    path, opening, asked, found = (
-        tmp_path / "index",
-        threading.Event(),
-        threading.Event(),
-        [],
-    )
+    path = tmp_path / "index"
+    opening = threading.Event()
+    asked = threading.Event()
+    found = []
     saved(path)
     with LSHIndex.open(path, "r+") as index:
         index.insert(100, shared(1)[0])

@@ -343,12 +343,10 @@ def test_answers_beside_a_close(make, asked):
 def test_a_close_in_the_middle_of_an_answer(make, monkeypatch, asked):
     """What an answer is read from stays until it is given."""
     index = make(range(20_000) if asked == "items" else range(20))
-    expected, inside, closed, found = (
-        ASKED[asked](index),
-        threading.Event(),
-        threading.Event(),
-        [],
-    )
+    expected = ASKED[asked](index)
+    inside = threading.Event()
+    closed = threading.Event()
+    found = []
     name = "contains" if asked == "contains" else "query"
     monkeypatch.setattr(Segments, name, paused(getattr(Segments, name), inside, closed))
     monkeypatch.setattr(Segment, "names_of", paused(Segment.names_of, inside, closed))
@@ -430,12 +428,10 @@ def test_a_file_that_cannot_be_opened_again(tmp_path, monkeypatch, where, error)
 
 @posix
 def test_a_query_beside_a_file_that_cannot_be_opened_again(tmp_path, monkeypatch):
-    path, opening, asked, found = (
-        tmp_path / "index",
-        threading.Event(),
-        threading.Event(),
-        [],
-    )
+    path = tmp_path / "index"
+    opening = threading.Event()
+    asked = threading.Event()
+    found = []
     saved(path)
     index = LSHIndex.open(path, "r+")
     index.insert(100, shared(1)[0])

@@ -95,10 +95,8 @@ class EnsembleMachine(RuleBasedStateMachine):
     def query(self, data, threshold, k):
         held = [st.sampled_from(list(self.model.values()))] if self.model else []
         queries = data.draw(st.lists(st.one_of(SETS, *held), max_size=4))
-        rows, sizes = (
-            array_of([row for row, _ in queries]),
-            [size for _, size in queries],
-        )
+        rows = array_of([row for row, _ in queries])
+        sizes = [size for _, size in queries]
         answers = self.ensemble.query(rows, sizes, threshold=threshold, k=k)
         assert len(answers) == len(queries)
         for i, (query, answer) in enumerate(zip(queries, answers, strict=True)):

@@ -72,10 +72,8 @@ def test_in_a_file(family, tmp_path):
         def renew(self, index):
             index.commit()
             index.verify()
-            page, held = (
-                index_file.read(Path(index.store.path).read_bytes()),
-                content(index),
-            )
+            page = index_file.read(Path(index.store.path).read_bytes())
+            held = content(index)
             assert page.entries() == held
             for row in held.values():
                 assert page.candidates(row) == sorted(
@@ -331,10 +329,8 @@ def test_one_against_many_and_many_against_many(name):
 @pytest.mark.parametrize("zero", ["minus", "random"])
 def test_codes_of_vectors(zero):
     vectors = np.random.default_rng(1).integers(-2, 3, (80, 6))
-    family, sketcher = (
-        SignVectors(6, seed=4, zero=zero),
-        SignSketcher(6, 96, seed=4, zero=zero),
-    )
+    family = SignVectors(6, seed=4, zero=zero)
+    sketcher = SignSketcher(6, 96, seed=4, zero=zero)
     of_vectors, of_codes = (
         LSHIndex(family=family, bands=12, rows_per_band=8) for _ in range(2)
     )

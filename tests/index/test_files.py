@@ -1005,11 +1005,9 @@ def test_permissions(tmp_path):
 
 @posix
 def test_symbolic_links_are_followed(tmp_path):
-    real, link, loose = (
-        tmp_path / "real" / "index",
-        tmp_path / "link",
-        tmp_path / "loose",
-    )
+    real = tmp_path / "real" / "index"
+    link = tmp_path / "link"
+    loose = tmp_path / "loose"
     real.parent.mkdir()
     link.symlink_to(real)
     expected = saved(link)  # leads nowhere yet

@@ -839,10 +839,8 @@ def test_best_first(answers, k, kind):
     turn = {int: int, str: lambda key: f"{key + 9:02}", float: float, "none": int}[kind]
     answers = [[(turn(key), score) for key, score in answer] for answer in answers]
     matches = [match for answer in answers for match in answer]
-    keys, scores = (
-        [key for key, _ in matches],
-        np.array([score for _, score in matches], np.int64),
-    )
+    keys = [key for key, _ in matches]
+    scores = np.array([score for _, score in matches], np.int64)
     column = np.array(keys, np.int64) if kind in (int, "none") else keys
     offsets = np.cumsum([0, *map(len, answers)], dtype=np.int64)
     before = (offsets.tolist(), list(keys), scores.tolist())

@@ -43,11 +43,9 @@ class Draft:
         return SECTIONS[self.head[9].rstrip(b"\0").decode()]
 
     def pack(self):
-        names, data, records = (
-            SECTIONS["str" if "starts" in self.parts[0] else "int"],
-            bytearray(8192),
-            [],
-        )
+        names = SECTIONS["str" if "starts" in self.parts[0] else "int"]
+        data = bytearray(8192)
+        records = []
         for part in self.parts:
             record = [part["rows"]]
             for name in names:
@@ -98,12 +96,10 @@ def draft_of(path):
     data = path.read_bytes()
     header = list(HEADER.unpack_from(data))[:-1]
     head = list(HEAD.unpack_from(data, header[4]))
-    names, at, parts, family = (
-        SECTIONS[head[9].rstrip(b"\0").decode()],
-        header[4] + HEAD.size,
-        [],
-        [],
-    )
+    names = SECTIONS[head[9].rstrip(b"\0").decode()]
+    at = header[4] + HEAD.size
+    parts = []
+    family = []
     if head[1] == 2:
         family, at = list(FAMILY.unpack_from(data, at)), at + FAMILY.size
         for length in family[1:]:
@@ -135,10 +131,8 @@ def files(tmp_path_factory):
             index.commit()
             index.remove(keys[3])
         found[kind] = path
-    index, codes = (
-        LSHIndex(family=SimHashFamily(), bands=8, rows_per_band=2),
-        shared(30, values=2**16)[:, :2],
-    )
+    index = LSHIndex(family=SimHashFamily(), bands=8, rows_per_band=2)
+    codes = shared(30, values=2**16)[:, :2]
     codes[4] = 2**64 - 1
     index.insert(INT, codes)
     index.save(folder / "family")

@@ -173,10 +173,8 @@ class BesideADict(RuleBasedStateMachine):
         entries=st.lists(st.tuples(st.integers(0, 60), st.integers(0, 39)), max_size=30)
     )
     def insert(self, entries):
-        keys, codes = (
-            [self.kind(key) for key, _ in entries],
-            self.codes([place for _, place in entries]),
-        )
+        keys = [self.kind(key) for key, _ in entries]
+        codes = self.codes([place for _, place in entries])
         wanted = dict(zip(keys, codes.tolist(), strict=True))
         assert self.index.insert(keys, codes) == len(wanted)
         last = {key: place for place, key in enumerate(keys)}
@@ -231,12 +229,10 @@ def test_beside_a_dict(monkeypatch):
 def test_readers_see_batches_completely(monkeypatch):
     """Each batch has the same code 50 times; queries in other threads count multiples of 50."""
     small_segments(monkeypatch)
-    index, code, over, counts = (
-        HammingIndex(),
-        np.full((1, 1), 7, np.uint64),
-        threading.Event(),
-        [],
-    )
+    index = HammingIndex()
+    code = np.full((1, 1), 7, np.uint64)
+    over = threading.Event()
+    counts = []
 
     def read():
         # A thread that only asks would keep the others from the interpreter.

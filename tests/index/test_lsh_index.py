@@ -85,10 +85,8 @@ def test_thresholds_are_those_of_doubles(num_perm, equal, threshold):
 @pytest.mark.one_case
 @pytest.mark.parametrize(("bands", "rows"), [(1, 1), (8, 1), (1, 8), (2, 3), (4, 2)])
 def test_shapes_of_bands(bands, rows):
-    index, model = (
-        LSHIndex(num_perm=8, bands=bands, rows_per_band=rows),
-        IndexModel(8, bands, rows),
-    )
+    index = LSHIndex(num_perm=8, bands=bands, rows_per_band=rows)
+    model = IndexModel(8, bands, rows)
     entries = shared(200)
     index.insert(range(200), entries)
     model.insert(range(200), entries.tolist(), "error")
@@ -450,11 +448,9 @@ def index(request):
         "empty": [],
     }[request.param]
     index.insert(keys, shared(len(keys)))
-    before, figures, answers = (
-        content(index),
-        index.stats(),
-        list(index.query(shared(20))),
-    )
+    before = content(index)
+    figures = index.stats()
+    answers = list(index.query(shared(20)))
     yield index
     assert content(index) == before
     assert index.stats().bucket_sizes == figures.bucket_sizes
@@ -935,10 +931,8 @@ def test_memory_of_the_nearest_of_many_equal_entries(kind, threads):
     """4 million pairs of a query and an equal entry, of which 4,000 are answers."""
     n, m, k = 10_000, 400, 10
     if kind == "neighbors":
-        index, given = (
-            NearNeighbors("euclidean", 1, dim=2, n=n, bands=1, rows_per_band=1),
-            [np.zeros((n, 2))],
-        )
+        index = NearNeighbors("euclidean", 1, dim=2, n=n, bands=1, rows_per_band=1)
+        given = [np.zeros((n, 2))]
     else:
         index, given = small(), [np.repeat(some(1), n, axis=0)]
     if kind == "ensemble":

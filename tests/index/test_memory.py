@@ -369,10 +369,8 @@ def test_memory_runs_out_in_an_index():
     index = LSHIndex(num_perm=1, bands=1, rows_per_band=1)
     index.insert(["seed"], np.zeros((1, 1), np.uint64))
     index.remove(["seed"])
-    keys, signatures = (
-        [str(i) for i in range(200)],
-        np.arange(1, 201, dtype=np.uint64)[:, None],
-    )
+    keys = [str(i) for i in range(200)]
+    signatures = np.arange(1, 201, dtype=np.uint64)[:, None]
     fails = 0
     for n in range(1, 100):
         try:

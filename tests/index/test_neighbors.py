@@ -213,10 +213,8 @@ def test_sparse_points_are_answered_like_dense_ones(metric, dtype):
         "rows_per_band": 1,
         "probes": 1,
     }
-    sparse, dense = (
-        NearNeighbors(metric, **options, nonzeros=6),
-        NearNeighbors(metric, **options),
-    )
+    sparse = NearNeighbors(metric, **options, nonzeros=6)
+    dense = NearNeighbors(metric, **options)
     for index in (sparse, dense):
         index.insert(range(83), points)
     ways = [
@@ -422,10 +420,8 @@ def test_codes_in_stores(tmp_path):
 
 @needs_redis
 def test_codes_in_redis(redis_server):
-    points, store = (
-        random_points("angle", 50, 16, 2),
-        RedisStore(redis_server.url, "codes"),
-    )
+    points = random_points("angle", 50, 16, 2)
+    store = RedisStore(redis_server.url, "codes")
     stored, index = by_codes(store=store), by_codes()
     for each in (stored, index):
         each.insert(range(50), points)
@@ -458,10 +454,8 @@ def test_many_codes_of_points_in_clusters(tmp_path):
     topics = rng.standard_normal((30, 8))
     points = topics[rng.integers(0, 30, 40_000)] + rng.standard_normal((40_000, 8)) / 8
     queries = topics[rng.integers(0, 30, 100)] + rng.standard_normal((100, 8)) / 8
-    index, plain = (
-        by_codes(dim=8, n=40_000, radius=0.2),
-        by_codes(dim=8, n=40_000, radius=0.2),
-    )
+    index = by_codes(dim=8, n=40_000, radius=0.2)
+    plain = by_codes(dim=8, n=40_000, radius=0.2)
     index.insert(range(36_000), points[:36_000])
     index.remove(range(0, 36_000, 9))
     index.insert(range(36_000, 40_000), points[36_000:])

@@ -95,10 +95,8 @@ def test_recall_of_codes_at_the_radius(dim, radius):
                 sum((i, j) in first for i, j in enumerate(nearest)),
             ]
         )
-    mean, error = (
-        np.mean(shares, axis=0) / n,
-        np.std(shares, axis=0) / n / math.sqrt(len(shares) - 1),
-    )
+    mean = np.mean(shares, axis=0) / n
+    error = np.std(shares, axis=0) / n / math.sqrt(len(shares) - 1)
     theory = float(index.plan.recall_at(radius))
     assert theory >= 0.9
     assert mean[0] >= theory - 4 * error[0]

@@ -160,10 +160,8 @@ class Machine(RuleBasedStateMachine):
 
     @rule(batch=BATCHES, mode=st.sampled_from(["error", "replace", "skip"]))
     def insert(self, batch, mode):
-        keys, rows = (
-            [key for key, _ in batch],
-            np.array([row for _, row in batch], np.uint64).reshape(-1, 7),
-        )
+        keys = [key for key, _ in batch]
+        rows = np.array([row for _, row in batch], np.uint64).reshape(-1, 7)
         if mode == "error":
             repeated = next(
                 (k for i, k in enumerate(keys) if k in self.model or k in keys[:i]),

@@ -119,10 +119,8 @@ def test_the_error_for_a_duplicate_says_where_it_is(stored, held):
     if not stored.mixes and held not in (INT, STR):
         pytest.skip("keys of one kind only")
     index = stored(held)
-    before, new = (
-        content(index),
-        {int: [7, 8], str: ["x", "y"], tuple: [(7, 8), ("x",)]}[type(held[0])],
-    )
+    before = content(index)
+    new = {int: [7, 8], str: ["x", "y"], tuple: [(7, 8), ("x",)]}[type(held[0])]
     for keys, position in (
         ([new[0], held[1], held[0]], 1),
         ([new[0], new[1], new[0], held[0]], 2),

@@ -54,10 +54,8 @@ def test_a_text_is_its_signature(index, text, options):
 
 @pytest.mark.parametrize("column", COLUMNS.values(), ids=COLUMNS)
 def test_a_column_of_texts_is_its_signatures(index, column):
-    found, expected = (
-        index.query(column(TEXTS), threshold=0.5),
-        index.query(signatures_of(TEXTS), threshold=0.5),
-    )
+    found = index.query(column(TEXTS), threshold=0.5)
+    expected = index.query(signatures_of(TEXTS), threshold=0.5)
     assert list(found) == list(expected)
     assert [[match.key for match in row] for row in found] == [
         ["a", "b"],

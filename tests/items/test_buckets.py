@@ -86,10 +86,8 @@ def test_the_screen_leaves_out_no_more_than_its_share():
 
 @pytest.mark.parametrize("threshold", [1.0, 0.999999, 0.9, 0.3])
 def test_the_recall_that_is_reached_is_at_least_the_promised_one(threshold):
-    plan, reader = (
-        make_point_plan("vector", threshold=threshold, recall=0.9),
-        PointReader("vector", "cosine"),
-    )
+    plan = make_point_plan("vector", threshold=threshold, recall=0.9)
+    reader = PointReader("vector", "cosine")
     points = reader.read(np.random.default_rng(1).standard_normal((50, 5)))[0].words
     buckets = choose_buckets(points, reader.format, plan, np.arange(50, dtype=np.int64))
     assert 0.9 <= buckets.recall <= 1
@@ -118,10 +116,8 @@ def test_a_radius_that_bands_cannot_reach_is_refused():
     ],
 )
 def test_the_plan_before_any_bucket_is_computed(kind, options, distances):
-    plan, reader = (
-        make_point_plan(kind, recall=0.8, **options),
-        PointReader(kind, options.get("measure", "hamming")),
-    )
+    plan = make_point_plan(kind, recall=0.8, **options)
+    reader = PointReader(kind, options.get("measure", "hamming"))
     rng = np.random.default_rng(1)
     rows = (
         rng.standard_normal((500, 32))

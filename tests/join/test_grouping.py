@@ -90,11 +90,9 @@ def family(seed, n, common):
     return rows
 
 
-PIECES, CROWDS, SCREENED_SOON = (
-    {"piece_tokens": 40},
-    {"crowd": 2, "few": 3},
-    {"screened": 2},
-)
+PIECES = {"piece_tokens": 40}
+CROWDS = {"crowd": 2, "few": 3}
+SCREENED_SOON = {"screened": 2}
 # Whether short rows are joined, and limits that cut the walk as large collections cut it.
 WALKS = {
     "whole": (False, {}),
@@ -121,10 +119,8 @@ def test_the_groups_are_those_of_all_pairs(walk, chains, common, threads):
             np.random.default_rng(seed).integers(0, 5, 120),
         )
         pairs, _ = corpus.walked(True, chains, threads, join_short=join_short, **limits)
-        found, expected = (
-            corpus.groups(pairs, chains),
-            corpus.of_all_pairs(True, chains),
-        )
+        found = corpus.groups(pairs, chains)
+        expected = corpus.of_all_pairs(True, chains)
         assert found.keeper.tolist() == expected.keeper.tolist()
         assert found.labels.tolist() == expected.labels.tolist()
         if not chains:

@@ -300,10 +300,10 @@ def test_groups_equal_the_reference(kind, case):
         make, keeper = star_groups, sets.star(n, everything, order)
     else:
         labels = sets.components(n, everything)
-        make, keeper = (
-            component_groups,
-            [next(row for row in order if labels[row] == label) for label in labels],
-        )
+        make = component_groups
+        keeper = [
+            next(row for row in order if labels[row] == label) for label in labels
+        ]
     groups = make(
         n, np.array(pairs, PAIR), copies=np.array(copies), preference=preference
     )

@@ -187,10 +187,8 @@ def test_packed_comparison_of_any_words(level, data, k, width):
         )
         return row if row[0] == EMPTY else [*row[:-1], row[-1] & tail]
 
-    a, b = (
-        np.array([drawn() for _ in range(3)], np.uint64),
-        np.array([drawn() for _ in range(3)], np.uint64),
-    )
+    a = np.array([drawn() for _ in range(3)], np.uint64)
+    b = np.array([drawn() for _ in range(3)], np.uint64)
     expected = [
         reference.equal_slots(x, y, k, width)
         for x, y in zip(a.tolist(), b.tolist(), strict=True)
@@ -321,11 +319,9 @@ def test_bad_rows_and_shapes_are_refused(offsets, out):
         bits.groups(offsets, tokens, 1, np.zeros(out, np.uint64))
 
 
-WORDS, SHORT, COUNT = (
-    np.zeros((3, 4), np.uint64),
-    np.zeros((3, 3), np.uint64),
-    np.zeros(3, np.int32),
-)
+WORDS = np.zeros((3, 4), np.uint64)
+SHORT = np.zeros((3, 3), np.uint64)
+COUNT = np.zeros(3, np.int32)
 
 
 @pytest.mark.parametrize(

@@ -46,10 +46,8 @@ class World:
 
     def found(self, tables, *arguments, measure=None):
         """Return {row: distance} of each query, and the number of rows that were examined."""
-        codes, points = (
-            np.ascontiguousarray(self.queries[:, :WORDS]),
-            np.ascontiguousarray(self.queries[:, WORDS:]),
-        )
+        codes = np.ascontiguousarray(self.queries[:, :WORDS])
+        points = np.ascontiguousarray(self.queries[:, WORDS:])
         measure = measure or self.form.measure.kernel
         offsets, rows, distances, examined = search_codes(
             tables, codes, points, measure, NEAR, ENOUGH, *arguments

@@ -194,10 +194,8 @@ def test_the_drop_in_index_that_many_threads_change_and_ask():
 def test_the_cpu_level_changes_while_others_compute():
     sets = TokenSets.from_sets([WORDS[i:] for i in range(50)])
     hasher = MinHasher(64)
-    tokens, signatures = (
-        shingle(WORDS, threads=1).tokens,
-        hasher.sketch(sets, threads=1),
-    )
+    tokens = shingle(WORDS, threads=1).tokens
+    signatures = hasher.sketch(sets, threads=1)
     levels = kernels.available()
     before = kernels.level()
 

@@ -419,10 +419,8 @@ def test_many_hashes_lower_values_as_few_do(scheme):
     a, b = RNG.integers(1, 2**31, (2, 4096)).astype(width)
     functions = affine.Functions(scheme, 4096, a, b)
     hashes = RNG.integers(0, 2**32, 5_000, dtype=np.uint64)
-    many, few = (
-        np.full(4096, np.iinfo(width).max, width),
-        np.full(4096, np.iinfo(width).max, width),
-    )
+    many = np.full(4096, np.iinfo(width).max, width)
+    few = np.full(4096, np.iinfo(width).max, width)
     functions.lower(hashes, many)
     for start in range(0, 5_000, 50):
         functions.lower(hashes[start : start + 50], few)

@@ -324,10 +324,8 @@ def test_blocks(level, words, widths, radius, levels):
 def test_nearest_by_blocks(level, words, k):
     codes = clustered(3000, words)
     queries = np.concatenate([codes[:8], random_codes(3, words)])
-    blocks, live = (
-        blocks_of(codes[500:], [10, 10, 10]),
-        (np.arange(3000) % 5 != 0).astype(np.uint8),
-    )
+    blocks = blocks_of(codes[500:], [10, 10, 10])
+    live = (np.arange(3000) % 5 != 0).astype(np.uint8)
     best = hamming.Best(len(queries), k)
     best.scan(codes[:500], queries, live[:500])
     scanned = best.search(blocks, queries, live[500:], 500)
@@ -368,10 +366,8 @@ def test_copies(level):
 def test_keepers(level, batch, words, widths, levels):
     codes = clustered(200, words)
     blocks, levels = blocks_of(codes, widths), np.array(levels, np.uint8)
-    keepers, keeper_of = (
-        hamming.Keepers(blocks, 3, levels),
-        np.full(200, hamming.NO_ROW, np.uint32),
-    )
+    keepers = hamming.Keepers(blocks, 3, levels)
+    keeper_of = np.full(200, hamming.NO_ROW, np.uint32)
     for low in range(0, 200, batch):
         high = min(low + batch, 200)
         for i, width in enumerate(widths):

@@ -217,12 +217,10 @@ def unaligned(array):
 
 
 def test_arrays_that_are_not_aligned_give_the_same_results():
-    sizes, rule, zeros, ones = (
-        np.array([1, 2, 3], np.uint32),
-        (0, 1, 2, 0.5),
-        np.zeros(2, np.int64),
-        np.ones(2, np.int64),
-    )
+    sizes = np.array([1, 2, 3], np.uint32)
+    rule = (0, 1, 2, 0.5)
+    zeros = np.zeros(2, np.int64)
+    ones = np.ones(2, np.int64)
     for function in (setjoin.indexed_prefixes, setjoin.longest_prefixes):
         assert (
             function(rule, unaligned(sizes), True).tolist()

@@ -127,11 +127,9 @@ def values_of(layout, words, pairs):
 @pytest.mark.parametrize("n", [15, 16, 17, 33, 511, 513, 700])
 def test_points_leave_out_only_pairs_beyond_the_value(level, n, dim, dtype):
     layout, words = points_around_one(n, dim, dtype)
-    rows, keys, codes = (
-        np.arange(n, dtype=np.int32),
-        np.zeros(n, np.uint64),
-        np.zeros((n, 1), np.uint64),
-    )
+    rows = np.arange(n, dtype=np.int32)
+    keys = np.zeros(n, np.uint64)
+    codes = np.zeros((n, 1), np.uint64)
     order = rows[::-1].astype(np.int64)
     pairs = [(row, other) for row in range(n) for other in range(row)]
     values = values_of(
@@ -204,14 +202,10 @@ def test_points_beyond_limits_and_of_one_label_are_no_pairs(level):
     n = 900
     rng = np.random.default_rng(8)
     layout, words = points_around_one(n, 16, "float32")
-    rows, keys = (
-        np.arange(n, dtype=np.int32),
-        np.sort(rng.integers(0, 2, n)).astype(np.uint64),
-    )
-    limits, labels = (
-        rng.integers(0, n, n).astype(np.int32),
-        rng.integers(0, 3, n).astype(np.int32),
-    )
+    rows = np.arange(n, dtype=np.int32)
+    keys = np.sort(rng.integers(0, 2, n)).astype(np.uint64)
+    limits = rng.integers(0, n, n).astype(np.int32)
+    labels = rng.integers(0, 3, n).astype(np.int32)
     codes = rng.integers(0, 4, (n, 1)).astype(np.uint64)
     points = (words, layout.measure.kernel, rows.astype(np.int64), 0.03)
     meetings = Meetings(keys, rows, keys, rows, codes, 1, limits, labels, *points)
@@ -273,10 +267,8 @@ def test_the_pairs_do_not_depend_on_the_room():
     right = listed(
         rng.integers(0, 3, 300).astype(np.uint64), np.arange(1400, 1700, dtype=np.int32)
     )
-    limits, codes = (
-        rng.integers(0, 1600, 1700).astype(np.int32),
-        rng.integers(0, 4, (1700, 1)).astype(np.uint64),
-    )
+    limits = rng.integers(0, 1600, 1700).astype(np.int32)
+    codes = rng.integers(0, 4, (1700, 1)).astype(np.uint64)
     sides = [
         list(zip(keys.tolist(), rows.tolist(), strict=True))
         for keys, rows in (left, right)
@@ -304,11 +296,9 @@ def test_limits_that_fall_between_calls_rule_out_pairs():
 
 def test_rows_of_one_label_are_passed_without_a_comparison():
     n = 5000
-    rows, keys, labels = (
-        np.arange(n, dtype=np.int32),
-        np.zeros(n, np.uint64),
-        np.arange(n, dtype=np.int32),
-    )
+    rows = np.arange(n, dtype=np.int32)
+    keys = np.zeros(n, np.uint64)
+    labels = np.arange(n, dtype=np.int32)
 
     def join(_):
         labels[:] = 0
@@ -337,11 +327,9 @@ def test_unaligned_and_read_only_arrays(n, shift):
         given.flags.writeable = False
         return given
 
-    rows, keys, codes = (
-        np.arange(n, dtype=np.int32),
-        np.zeros(n, np.uint64),
-        np.zeros((n, 2), np.uint64),
-    )
+    rows = np.arange(n, dtype=np.int32)
+    keys = np.zeros(n, np.uint64)
+    codes = np.zeros((n, 2), np.uint64)
     lists = [copied(keys), copied(rows), copied(keys), copied(rows)]
     assert len(find(Meetings(*lists, copied(codes), 0, rows))) == n * (n - 1) // 2
 

@@ -184,14 +184,10 @@ def test_bounds_by_letters(words):
             for at, count in enumerate(counts)
         )
     a, b = (part.reshape(-1) for part in np.indices((len(words), len(words))))
-    lengths, firsts = (
-        np.diff(starts),
-        np.array([(own or [0])[0] for own in points], np.uint32),
-    )
-    edits, similar = (
-        pairs.least_edits(masks, lengths, a, b),
-        pairs.most_similar(masks, lengths, firsts, a, b),
-    )
+    lengths = np.diff(starts)
+    firsts = np.array([(own or [0])[0] for own in points], np.uint32)
+    edits = pairs.least_edits(masks, lengths, a, b)
+    similar = pairs.most_similar(masks, lengths, firsts, a, b)
     for first, second, fewest, most in zip(
         a, b, edits.tolist(), similar.tolist(), strict=True
     ):
@@ -216,11 +212,9 @@ def test_bounds_by_letters(words):
 
 
 def test_no_string_is_read_beyond_the_last():
-    masks, lengths, places = (
-        np.zeros(2, np.uint64),
-        np.ones(2, np.int64),
-        np.array([0, 2]),
-    )
+    masks = np.zeros(2, np.uint64)
+    lengths = np.ones(2, np.int64)
+    places = np.array([0, 2])
     with pytest.raises(
         ValueError, match=r"^places must be below 2, the number of strings$"
     ):

@@ -125,10 +125,8 @@ def test_locate(texts, unit, random):
         for number, u in enumerate(reference.units_of(text, unit))
         if random.random() < share
     ]
-    rows, numbers = (
-        np.array([w[0] for w in wanted], INT64),
-        np.array([w[1] for w in wanted], INT64),
-    )
+    rows = np.array([w[0] for w in wanted], INT64)
+    numbers = np.array([w[1] for w in wanted], INT64)
     found = passages.locate(text.Texts(texts), rows, numbers, unit == "word")
     assert found.tolist() == [list(w[2:]) for w in wanted]
 
@@ -162,12 +160,10 @@ def test_no_windows_take_no_time():
 
 
 def test_unaligned_inputs():
-    units, x, y, counts = (
-        np.array([1, 2, 3, 1, 2, 3, 0], np.uint32),
-        ints(0),
-        ints(3),
-        ints(3),
-    )
+    units = np.array([1, 2, 3, 1, 2, 3, 0], np.uint32)
+    x = ints(0)
+    y = ints(3)
+    counts = ints(3)
     odd = unaligned(units)
     inputs = [odd, odd, *map(unaligned, (x, y, counts))]
     assert passages.are_equal(*inputs).tolist() == [True]
@@ -207,10 +203,8 @@ def test_same_words(texts, shift, change):
         change(text)
         for text in texts[shift % len(texts) :] + texts[: shift % len(texts)]
     ]
-    rows, sizes = (
-        np.arange(len(texts)),
-        [len(text.encode()) for text in [*texts, *others]],
-    )
+    rows = np.arange(len(texts))
+    sizes = [len(text.encode()) for text in [*texts, *others]]
     ranges = np.array(sizes).reshape(2, -1)
     none = np.zeros_like(rows)
     for row, (one, other) in enumerate(zip(texts, others, strict=True)):

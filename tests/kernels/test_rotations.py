@@ -173,16 +173,12 @@ def test_the_first_row_that_is_not_finite_is_named(level, wrong, dtype, column):
 
 
 def test_other_inputs_are_refused():
-    vectors, factors, out = (
-        np.ones((2, 40)),
-        rotations.factors(1, 1, 40),
-        np.zeros((2, 8), np.float32),
-    )
-    flat, offsets, columns = (
-        vectors.reshape(-1),
-        np.array([0, 40, 80]),
-        np.tile(np.arange(40), 2),
-    )
+    vectors = np.ones((2, 40))
+    factors = rotations.factors(1, 1, 40)
+    out = np.zeros((2, 8), np.float32)
+    flat = vectors.reshape(-1)
+    offsets = np.array([0, 40, 80])
+    columns = np.tile(np.arange(40), 2)
     with pytest.raises(ValueError, match="factors must have 768 columns, not 767"):
         rotations.rotate(flat, None, None, 40, factors[:, 1:].copy(), out)
     with pytest.raises(ValueError, match="1 rotations have 256 coordinates, not 257"):

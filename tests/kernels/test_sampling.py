@@ -104,11 +104,9 @@ def test_distances(words):
 
 
 def test_inputs_may_lie_anywhere():
-    codes, positions, masks = (
-        codes_of(20, 2),
-        np.arange(9, dtype=np.uint64),
-        codes_of(3, 2, 2),
-    )
+    codes = codes_of(20, 2)
+    positions = np.arange(9, dtype=np.uint64)
+    masks = codes_of(3, 2, 2)
     for kernel, inputs, shape, dtype in (
         (sampling.bits, (codes, positions), (20, 1), np.uint64),
         (sampling.masked, (codes, masks), (20, 3), np.uint64),

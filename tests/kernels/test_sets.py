@@ -124,11 +124,9 @@ def test_rows_may_begin_behind_the_first_token():
     "offsets", [[], [0, 2, 1], [-1, 2], [0, 4], [0, 2**62], [0, 2, -(2**63)]], ids=str
 )
 def test_bad_rows_are_refused(offsets):
-    offsets, tokens, row = (
-        np.array(offsets, np.int64),
-        np.arange(3, dtype=np.uint64),
-        np.array([0]),
-    )
+    offsets = np.array(offsets, np.int64)
+    tokens = np.arange(3, dtype=np.uint64)
+    row = np.array([0])
     for call in (
         lambda: sets.distinct(offsets, tokens),
         lambda: sets.fingerprints(offsets, tokens, SOME_KEY),

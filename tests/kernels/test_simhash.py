@@ -268,10 +268,8 @@ def test_read_only_sliced_and_unaligned_arrays(level):
 
 def test_nothing_is_written_beside_the_output(level):
     offsets, tokens = csr([list(range(40)), [], [7]])
-    framed, counted = (
-        np.full((5, 3), 12345, np.uint64),
-        np.full((5, 192), 12345, np.int64),
-    )
+    framed = np.full((5, 3), 12345, np.uint64)
+    counted = np.full((5, 192), 12345, np.int64)
     constants = simhash.constants(1, 3)
     simhash.codes(offsets, tokens, constants, framed[1:4])
     simhash.counters(offsets, tokens, None, constants, counted[1:4])

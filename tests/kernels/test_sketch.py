@@ -128,10 +128,8 @@ def test_classic_at_the_edges_of_the_field(level):
         MASK64,
     ]
     for i in range(k):
-        a, b = (
-            multiplier(draw(seed, Domain.CLASSIC, 2 * i)),
-            draw(seed, Domain.CLASSIC, 2 * i + 1) % P,
-        )
+        a = multiplier(draw(seed, Domain.CLASSIC, 2 * i))
+        b = draw(seed, Domain.CLASSIC, 2 * i + 1) % P
         edges += [(value - b) * pow(a, -1, P) % P for value in (0, 1, P - 1)]
     rows = [[unmix64(edge)] for edge in edges]
     found = sketched("classic", rows, k, seed)
@@ -142,10 +140,8 @@ def test_classic_at_the_edges_of_the_field(level):
 @pytest.mark.parametrize("k", [1, 3, 7, 8, 1000])
 def test_fast_at_the_edges_of_a_hash(level, k):
     """Tokens whose hash is all zeros or all ones: the first and the last slot, the least and the greatest value."""
-    first_round, first_slot = (
-        draw(1, Domain.FAST_ROUND, 0),
-        draw(1, Domain.FAST_SLOT, 0),
-    )
+    first_round = draw(1, Domain.FAST_ROUND, 0)
+    first_slot = draw(1, Domain.FAST_SLOT, 0)
     rows = [
         [unmix64(hashed) ^ constant]
         for hashed in (0, MASK64)
@@ -164,10 +160,8 @@ def test_the_longest_signature(level, scheme):
     [signature] = sketched(scheme, [[token]], 65536)
     for i in (0, 1, 4095, 40000, 65534, 65535):
         if scheme == "classic":
-            a, b = (
-                multiplier(draw(1, Domain.CLASSIC, 2 * i)),
-                draw(1, Domain.CLASSIC, 2 * i + 1) % P,
-            )
+            a = multiplier(draw(1, Domain.CLASSIC, 2 * i))
+            b = draw(1, Domain.CLASSIC, 2 * i + 1) % P
             assert signature[i] == (a * mix64(token) + b) % P
         else:
             direct = (254 << 56) + mix64(token ^ draw(1, Domain.FAST_SLOT, i)) % 2**56

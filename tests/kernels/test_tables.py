@@ -433,10 +433,8 @@ def test_tables_take_memory_in_proportion(size):
             held.insert_one(low, signatures[low])
         else:
             held.write(held.admit(names)[0], signatures[low : low + size])
-    entries, capacity = (
-        np.concatenate(held.sections()["tables"]),
-        np.concatenate(held.sections()["shape"])[:, 0],
-    )
+    entries = np.concatenate(held.sections()["tables"])
+    capacity = np.concatenate(held.sections()["shape"])[:, 0]
     assert held.unsound() is None
     assert (capacity < 2 * n).all()
     assert len(entries) < 5 * (2 * n + 200)

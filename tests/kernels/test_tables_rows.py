@@ -342,11 +342,9 @@ def test_names_that_share_a_tag():
 
 def test_names_of_the_wrong_kind_are_refused():
     one = np.ones(1, np.uint64)
-    strings, integers, nameless = (
-        BandTables(1, 1, 1, "str"),
-        BandTables(1, 1, 1, "int"),
-        BandTables(1, 1, 1),
-    )
+    strings = BandTables(1, 1, 1, "str")
+    integers = BandTables(1, 1, 1, "int")
+    nameless = BandTables(1, 1, 1)
     for names in (["a", "\ud800"], ["b", "x\udfffy"]):
         for call in (strings.admit, strings.find):
             with pytest.raises(ValueError, match="lone surrogate"):
@@ -611,11 +609,9 @@ with_gil = pytest.mark.skipif(
 @pytest.mark.parametrize("kind", ["int", "str"])
 @pytest.mark.parametrize("k", [1, 4])
 def test_plain_signatures_are_taken_at_once(kind, k):
-    held, names, lock = (
-        BandTables(k, 1, 1, kind),
-        {"int": [9, 7, 8], "str": ["9", "7", "8"]}[kind],
-        gate.Gate(),
-    )
+    held = BandTables(k, 1, 1, kind)
+    names = {"int": [9, 7, 8], "str": ["9", "7", "8"]}[kind]
+    lock = gate.Gate()
     matrix = np.arange(3 * k, dtype=np.uint64).reshape(3, k)
     matrix[:, 0] = 5
     assert [

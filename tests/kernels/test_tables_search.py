@@ -163,10 +163,8 @@ def test_limits(level, n, count):
 def test_the_first_buckets_come_first():
     """The first bucket of each band is searched before the second one of any."""
     rows = np.array([[1, 9, 0], [9, 1, 1], [2, 9, 2], [9, 2, 3]], np.uint64)
-    buckets, points = (
-        np.array([[[1, 2], [1, 2]]], np.uint64),
-        np.zeros((1, 1), np.uint64),
-    )
+    buckets = np.array([[[1, 2], [1, 2]]], np.uint64)
+    points = np.zeros((1, 1), np.uint64)
     orders = [
         set(found_by(held_of(rows), buckets, points, None, None, ("closest", n))[0])
         for n in range(1, 5)

@@ -158,10 +158,8 @@ def test_merging_is_building_from_the_live_rows(case, data):
     own = filled(rows)
     first = data.draw(st.sets(st.sampled_from(own))) if own else set()
     dead = data.draw(st.sets(st.sampled_from(own))) if own else set()
-    signatures, live = (
-        array_of(rows, k),
-        np.array([i not in dead for i in range(len(rows))], np.uint8),
-    )
+    signatures = array_of(rows, k)
+    live = np.array([i not in dead for i in range(len(rows))], np.uint8)
     parts = [np.array(sorted(part), np.int64) for part in (first, set(own) - first)]
     merged = Run.merge(*(Run.build(signatures, part, trees) for part in parts), live)
     stay = [row for part in parts for row in part.tolist() if row not in dead]
@@ -590,10 +588,8 @@ def test_bad_runs_are_refused(k, rows, trees, message):
 
 def test_bad_merges_are_refused():
     signatures = np.ones((9, 4), np.uint64)
-    a, b = (
-        Run.build(signatures, np.arange(4), 2),
-        Run.build(signatures, np.arange(4, 9), 2),
-    )
+    a = Run.build(signatures, np.arange(4), 2)
+    b = Run.build(signatures, np.arange(4, 9), 2)
     with pytest.raises(
         ValueError, match="runs of 2 and 4 trees over 4 and 4 slots do not merge"
     ):

@@ -64,10 +64,8 @@ def check_places(spans, side, texts, unit):
     for span in spans:
         text = texts[span[side]]
         found = reference.units_of(text, unit)
-        first, last = (
-            found[span[f"{side}_unit"]],
-            found[span[f"{side}_unit"] + span["units"] - 1],
-        )
+        first = found[span[f"{side}_unit"]]
+        last = found[span[f"{side}_unit"] + span["units"] - 1]
         assert (span[f"{side}_start"], span[f"{side}_end"]) == (first.start, last.end)
         assert span[f"{side}_start_byte"] == len(text[: first.start].encode())
         assert span[f"{side}_end_byte"] == len(text[: last.end].encode())

@@ -128,10 +128,8 @@ def test_pairs_have_both_shares_and_the_longest_passage(against):
 
 
 def test_the_order_of_rows_decides_nothing():
-    source, copy = (
-        " ".join(f"s{i}" for i in range(40)),
-        " ".join(f"s{i}" for i in range(10)),
-    )
+    source = " ".join(f"s{i}" for i in range(40))
+    copy = " ".join(f"s{i}" for i in range(10))
     first, second = (
         passages.find(texts, length=5).pairs[0]
         for texts in ([source, copy], [copy, source])

@@ -59,11 +59,9 @@ def test_one_to_one_within_one_table(pairs):
 
 def test_scores_count_above_the_threshold():
     """Two links just above the threshold are not worth one that is far above it."""
-    i, j, scores = (
-        np.array([0, 0, 1]),
-        np.array([0, 1, 0]),
-        np.array([20.0, 11.0, 12.0]),
-    )
+    i = np.array([0, 0, 1])
+    j = np.array([0, 1, 0])
+    scores = np.array([20.0, 11.0, 12.0])
     assert assigned(i, j, scores, "one-to-one", least=10).tolist() == [0]
     assert assigned(i, j, scores, "one-to-one", least=0).tolist() == [1, 2]
 

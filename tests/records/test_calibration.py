@@ -175,11 +175,9 @@ def test_fields_that_say_the_same_share_their_weight(monkeypatch):
         return "".join(rng.choice(list("aeiounrstlmdk"), letters))
 
     def household(size):
-        surname, street, town = (
-            word(7),
-            f"{rng.integers(1, 200)} {word(8)} street",
-            word(6),
-        )
+        surname = word(7)
+        street = f"{rng.integers(1, 200)} {word(8)} street"
+        town = word(6)
         for _ in range(size):
             born = f"{rng.integers(1930, 2005)}-{rng.integers(1, 13):02}-{rng.integers(1, 29):02}"
             yield word(5), surname, street, town, born

@@ -221,10 +221,8 @@ def test_telephones_addresses_dates_and_nicknames(tmp_path):
              "born": "03/05/1980"}]  # fmt: skip
     theirs = [{"id": "q1", "name": "Ronnie Ivanov", "phone": "+1 212 736 5000", "home": "4 Elm Ct #3, Dover, Delaware",
                "born": "1980-03-05"}]  # fmt: skip
-    a, b = (
-        corpora.make(tmp_path / "a.csv", ours),
-        corpora.make(tmp_path / "b.csv", theirs),
-    )
+    a = corpora.make(tmp_path / "a.csv", ours)
+    b = corpora.make(tmp_path / "b.csv", theirs)
     fields = (
         "name:latin=yes",
         "phone:phone:region=US",
@@ -621,10 +619,8 @@ def test_a_failing_output_leaves_none(a, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("lshfast._engine.frame.write_table", fail)
-    inputs, outputs = (
-        RecordInputs([Inputs([str(a)], id_column="id")]),
-        (str(tmp_path / "links.csv"), str(tmp_path / "groups.csv")),
-    )
+    inputs = RecordInputs([Inputs([str(a)], id_column="id")])
+    outputs = (str(tmp_path / "links.csv"), str(tmp_path / "groups.csv"))
     with pytest.raises(OSError, match="No space left"):
         link_files(
             inputs,

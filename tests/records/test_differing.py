@@ -4,25 +4,7 @@ import numpy as np
 import pytest
 
 from lshfast.records import dedup_records, match_records
-
-SYLLABLES = (
-    "an",
-    "ber",
-    "ma",
-    "lo",
-    "ri",
-    "sch",
-    "ner",
-    "tor",
-    "vin",
-    "el",
-    "ka",
-    "mi",
-    "so",
-    "hal",
-    "den",
-    "wex",
-)
+from tests.records.syllables import SYLLABLES
 
 
 def wares(rng, count):

@@ -12,11 +12,9 @@ from lshfast.records.job import RecordInputs, RecordOutputs, link_files
 from tests import corpora
 from tests.cli.commands import failing, run
 
-ANN, BOB, ZOE = (
-    ("Ann Lee", "1 High Street"),
-    ("Bob Ray", "22 Low Road"),
-    ("Zoe Mueller", "7 Mill Lane"),
-)
+ANN = ("Ann Lee", "1 High Street")
+BOB = ("Bob Ray", "22 Low Road")
+ZOE = ("Zoe Mueller", "7 Mill Lane")
 FLAGS = "--id-column", "id", "--scoring", "points", "--block", "all"
 
 
@@ -91,10 +89,8 @@ def test_a_new_record_connects_groups_if_it_may_have_several_links(month, tmp_pa
     month(
         table(tmp_path / "earlier.csv", a=ANN, b=near), flags=["--threshold", 1000]
     )  # above all scores: no links
-    earlier, new = (
-        tmp_path / "earlier.csv",
-        table(tmp_path / "new.csv", c=("Ann Lee", "1 High Streets")),
-    )
+    earlier = tmp_path / "earlier.csv"
+    new = table(tmp_path / "new.csv", c=("Ann Lee", "1 High Streets"))
     ids, changes, _ = month(new, earlier, flags=["--assign", "many-to-many"])
     assert ids == {"a": 1, "b": 1, "c": 1}
     assert changes == [("1", "merged", "2", "b"), ("1", "joined", "", "c")]
@@ -102,9 +98,9 @@ def test_a_new_record_connects_groups_if_it_may_have_several_links(month, tmp_pa
 
 def test_the_groups_are_those_of_the_run(tmp_path):
     source = table(tmp_path / "people.csv", a=ANN, b=BOB, c=ANN, d=ZOE, e=BOB)
-    inputs, options = (
-        RecordInputs([Inputs([str(source)], id_column="id")]),
-        LinkOptions(rules=[parse_rule("all")], scoring="points", assign="many-to-many"),
+    inputs = RecordInputs([Inputs([str(source)], id_column="id")])
+    options = LinkOptions(
+        rules=[parse_rule("all")], scoring="points", assign="many-to-many"
     )
     outputs = RecordOutputs(
         None, clusters=ClusterOutput(str(tmp_path / "groups.parquet"))

@@ -18,10 +18,8 @@ WORDS = st.text(
 def test_bounds_hold(words):
     letters = Letters(words)
     a, b = (part.reshape(-1) for part in np.indices((len(words), len(words))))
-    edits, similar = (
-        letters.least_edits(a, b).tolist(),
-        letters.most_similar(a, b).tolist(),
-    )
+    edits = letters.least_edits(a, b).tolist()
+    similar = letters.most_similar(a, b).tolist()
     for first, second, fewest, most in zip(
         a.tolist(), b.tolist(), edits, similar, strict=True
     ):

@@ -71,10 +71,8 @@ def expected(linked, neighbors):
     counts = Counter(term for text in rows for term in trigrams(text))
     found = set()
     for side in range(len(tables)):
-        own, other = (
-            texts[side],
-            texts[1 - side] if linked.b is not None else texts[side],
-        )
+        own = texts[side]
+        other = texts[1 - side] if linked.b is not None else texts[side]
         for text in set(own) - {""}:
             cosines = {
                 rival: cosine(trigrams(text), trigrams(rival), counts, len(rows))

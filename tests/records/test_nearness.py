@@ -4,25 +4,8 @@ import numpy as np
 import pytest
 
 from lshfast.records import dedup_records, match_records
+from tests.records.syllables import SYLLABLES
 
-SYLLABLES = (
-    "an",
-    "ber",
-    "ma",
-    "lo",
-    "ri",
-    "sch",
-    "ner",
-    "tor",
-    "vin",
-    "el",
-    "ka",
-    "mi",
-    "so",
-    "hal",
-    "den",
-    "wex",
-)
 FIRST_DAY = np.datetime64("2023-01-01")
 
 

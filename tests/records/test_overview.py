@@ -9,10 +9,8 @@ from lshfast.records import dedup_records, match_records
 from tests import corpora
 from tests.cli.commands import run
 
-FIRST, LAST = (
-    ("anna", "boris", "carla", "dmitri", "elena", "farid"),
-    ("berg", "dietz", "ferro", "gold", "haas"),
-)
+FIRST = ("anna", "boris", "carla", "dmitri", "elena", "farid")
+LAST = ("berg", "dietz", "ferro", "gold", "haas")
 
 
 def people():

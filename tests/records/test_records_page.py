@@ -11,10 +11,8 @@ from tests import corpora
 from tests.cli.commands import failing, run
 from tests.io.pages.pages import HOSTILE, read_page
 
-FIRST, LAST = (
-    ("anna", "boris", "carla", "dmitri", "elena", "farid"),
-    ("berg", "dietz", "ferro", "gold", "haas"),
-)
+FIRST = ("anna", "boris", "carla", "dmitri", "elena", "farid")
+LAST = ("berg", "dietz", "ferro", "gold", "haas")
 TOWNS = ("oslo", "rome", "bonn")
 
 
@@ -164,10 +162,8 @@ def test_weights_and_rules_are_folded_and_tables_scroll(linked, grouped, tmp_pat
 
 
 def test_a_page_names_files_and_marks(tmp_path):
-    first, second = (
-        RecordTable(people(), "id", "x/ours.csv"),
-        RecordTable(others(), "id", "y/theirs.csv"),
-    )
+    first = RecordTable(people(), "id", "x/ours.csv")
+    second = RecordTable(others(), "id", "y/theirs.csv")
     marked = [("p5", "q9", "same")]
     result = match_records(first, second, labels=marked)
     result.to_html(tmp_path / "out.html")

@@ -42,11 +42,9 @@ def albums(artists, each, copies, seed=1):
 
     rows = []
     for _ in range(artists):
-        artist, genre, label = (
-            words(2),
-            str(rng.choice(["rock", "jazz", "folk", "blues"])),
-            words(1),
-        )
+        artist = words(2)
+        genre = str(rng.choice(["rock", "jazz", "folk", "blues"]))
+        label = words(1)
         rows += [
             (artist, words(2), genre, label, words(4))
             for _ in range(rng.integers(*each))
@@ -141,10 +139,8 @@ def test_the_best_pairs_of_some_records():
 
 def test_records_with_a_match_are_counted_by_the_scores_of_others():
     rng = np.random.default_rng(3)
-    rivals, best = (
-        rng.normal(0, 1, 2000),
-        np.append(rng.normal(0, 1, 700), rng.normal(6, 1, 300)),
-    )
+    rivals = rng.normal(0, 1, 2000)
+    best = np.append(rng.normal(0, 1, 700), rng.normal(6, 1, 300))
     assert records_by_rivals(best, rivals) == pytest.approx(300, abs=60)
     assert records_by_rivals(rng.normal(0, 1, 1000), rivals) < 60
     assert records_by_rivals(best, np.array([-np.inf])) == 0

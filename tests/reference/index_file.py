@@ -257,10 +257,8 @@ def read_family(data):
     start = HEAD.size + FAMILY.size
     need(1 <= f <= 2**20 and start + f + m <= len(data) - 8, "the family's length")
     try:
-        family, measure = (
-            data[start : start + f].decode(),
-            data[start + f : start + f + m].decode("ascii"),
-        )
+        family = data[start : start + f].decode()
+        measure = data[start + f : start + f + m].decode("ascii")
     except UnicodeDecodeError:
         raise Damaged("the text of the family or of the measure") from None
     need(measure == "" or words_of(measure) == payload, "the measure")
@@ -318,11 +316,9 @@ def names_of(kind, n, sections, gone):
             None if gone[row] else name % 2**64 if kind == "uint" else name
             for row, name in enumerate(sections["integers"])
         ]
-    starts, lengths, whole = (
-        sections["starts"],
-        sections["lengths"],
-        bytes(sections["bytes"]),
-    )
+    starts = sections["starts"]
+    lengths = sections["lengths"]
+    whole = bytes(sections["bytes"])
     need(len(starts) == len(lengths) == n, "the number of starts and lengths")
     names = []
     for start, size, left_out in zip(starts, lengths, gone, strict=True):

@@ -87,10 +87,8 @@ def customers(path: Path) -> None:
     rng = random.Random(2)
     rows = []
     for i in range(60):
-        name, phone = (
-            f"{rng.choice(FIRST)} {rng.choice(LAST)}",
-            f"555-{rng.randrange(10_000):04}",
-        )
+        name = f"{rng.choice(FIRST)} {rng.choice(LAST)}"
+        phone = f"555-{rng.randrange(10_000):04}"
         for changed in (name, name[:-1]):
             rows.append(
                 {

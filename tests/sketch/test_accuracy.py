@@ -306,10 +306,8 @@ def test_products_keep_all_residues(seed):
     )
     assert len(np.unique(wrapped)) == 32
 
-    a, b = (
-        multiplier(draw(seed, Domain.CLASSIC, 0)),
-        draw(seed, Domain.CLASSIC, 1) % P,
-    )
+    a = multiplier(draw(seed, Domain.CLASSIC, 0))
+    b = draw(seed, Domain.CLASSIC, 1) % P
     out = np.empty((len(keys), 1), np.uint64)
     kernels.classic(
         offsets, before_mixing(keys), *kernels.classic_constants(seed, 1), out

@@ -195,10 +195,8 @@ def test_overlaps_of_registers(size, other, common):
 @pytest.mark.parametrize("scheme", ["classic", "fast"])
 def test_sizes(scheme, k, n):
     """Slots of `fast` share bits of their hash with the value from k = 257 on, or where k is no power of 2."""
-    hasher, trials = (
-        MinHasher(k, scheme),
-        min(4000, 400_000 // n) if scheme == "classic" else 4000,
-    )
+    hasher = MinHasher(k, scheme)
+    trials = min(4000, 400_000 // n) if scheme == "classic" else 4000
     found = estimate_sizes(hasher.sketch(random_sets(n, trials)))
     assert_as_good(
         found, n, size_error(n, hasher), bias=0.02, spread=0.08 if k == 16 else 0.02
@@ -260,10 +258,8 @@ def test_overlaps_of_signatures(scheme):
     b = hasher.sketch(
         TokenSets(starts * 600, np.ascontiguousarray(tokens[:, 150:]).ravel())
     )
-    estimated, told = (
-        estimate_overlap(a, b),
-        estimate_overlap(a, b, sizes_a=300, sizes_b=600),
-    )
+    estimated = estimate_overlap(a, b)
+    told = estimate_overlap(a, b, sizes_a=300, sizes_b=600)
     for found in (estimated, told):
         error = found.intersection.std() / math.sqrt(trials)
         assert abs(found.intersection.mean() - 150) <= 4 * error + 0.01 * 150

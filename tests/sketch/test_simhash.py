@@ -48,10 +48,8 @@ def test_simhasher(level, bits):
     seed=WORD64,
 )
 def test_weights(level, rows, seed):
-    hasher, sets = (
-        SimHasher(128, seed),
-        sets_of([[token for token, _ in row] for row in rows]),
-    )
+    hasher = SimHasher(128, seed)
+    sets = sets_of([[token for token, _ in row] for row in rows])
     weights = [weight for row in rows for _, weight in row]
     right = [
         reference.counters([t for t, _ in row], 2, seed, [w for _, w in row])
@@ -135,10 +133,8 @@ def test_threads_change_nothing():
     weights = generator.integers(-5, 100, offsets[-1])
     hasher = SimHasher(128)
     for weighed in (None, weights):
-        alone, counters = (
-            hasher.sketch(sets, weighed, threads=1),
-            hasher.counters(sets, weighed, threads=1),
-        )
+        alone = hasher.sketch(sets, weighed, threads=1)
+        counters = hasher.counters(sets, weighed, threads=1)
         assert hasher.codes_of(counters).tolist() == alone.tolist()
         for threads in (2, 5, None):
             assert (hasher.sketch(sets, weighed, threads=threads) == alone).all()
@@ -477,10 +473,8 @@ def test_of_another_sketcher():
         match=r"a are of SignSketcher\(dim=3, bits=64, seed=1, zero='minus'\), not of SimH",
     ):
         hasher.distance(SignSketcher(3).sketch([1, 2, 3]), codes[0])
-    given, turned = (
-        SignSketcher.of_vectors([[1, -1]]),
-        SignSketcher.of_vectors([[-1, 1]]),
-    )
+    given = SignSketcher.of_vectors([[1, -1]])
+    turned = SignSketcher.of_vectors([[-1, 1]])
     assert given == SignSketcher.of_vectors([[1.0, -1.0]])
     with pytest.raises(ValueError, match="are of"):
         given.distance(given.sketch([2, 1]), turned.sketch([2, 1]))

@@ -28,18 +28,14 @@ from lshfast.sketch.cardinality import registers_from_bytes, size_error
 
 SETS = TokenSets([0, 2, 3, 3], [1, 2, 3])
 WEIGHED = WeightedSets([0, 2, 3, 3], [1, 2, 3], [1, 2, 3])
-MIN, HASHER, COUNTER, SIGNS = (
-    MinHasher(8),
-    SimHasher(),
-    DistinctCounter(4),
-    SignSketcher(3, 8),
-)
+MIN = MinHasher(8)
+HASHER = SimHasher()
+COUNTER = DistinctCounter(4)
+SIGNS = SignSketcher(3, 8)
 PACKER, GROUPS, SHELLS = BBits(8, MIN), OnePermutation(8), WeightedMinHasher(8)
-CODES, COUNTS, REGISTERS = (
-    HASHER.sketch(SETS),
-    HASHER.counters(SETS),
-    COUNTER.sketch(SETS),
-)
+CODES = HASHER.sketch(SETS)
+COUNTS = HASHER.counters(SETS)
+REGISTERS = COUNTER.sketch(SETS)
 SIGNATURES, PACKED = MIN.sketch(SETS), PACKER.sketch(SETS)
 RAGGED = [[1], [2, 3]]
 
@@ -270,10 +266,8 @@ def test_parameters_are_plain_ints(kind):
 
 
 def test_sketchers_of_other_vectors_are_told_apart():
-    one, other = (
-        SignSketcher.of_vectors([[1, 1], [1, -1]]),
-        SignSketcher.of_vectors([[1, 1], [-1, -1]]),
-    )
+    one = SignSketcher.of_vectors([[1, 1], [1, -1]])
+    other = SignSketcher.of_vectors([[1, 1], [-1, -1]])
     assert len({repr(one), repr(other), repr(SignSketcher(2, 2))}) == 3
     message = f"^codes are of {re.escape(repr(other))}, not of {re.escape(repr(one))}$"
     refused(ValueError, message, one.signs, other.sketch([1, 2]))

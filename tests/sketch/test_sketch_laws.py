@@ -322,10 +322,8 @@ def test_counters_of_the_drop_in_leave_the_other(kind, a, b):
 
 def test_copies_of_lean_sketches():
     sketch = next(MinHash.generator([words(0, 9)], num_perm=K))
-    lean, more = (
-        LeanMinHash(sketch),
-        LeanMinHash(next(MinHash.generator([words(5, 99)], num_perm=K))),
-    )
+    lean = LeanMinHash(sketch)
+    more = LeanMinHash(next(MinHash.generator([words(5, 99)], num_perm=K)))
     before = lean.hashvalues.tolist()
     for made in [*copies_of(lean), LeanMinHash(lean)]:
         assert made == lean

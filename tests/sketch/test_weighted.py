@@ -172,10 +172,8 @@ def test_order_and_threads_change_nothing(scheme):
     generator = np.random.default_rng(7)
     counts = generator.integers(0, 400, 200)
     offsets = np.concatenate([[0], np.cumsum(counts)])
-    tokens, weights = (
-        generator.integers(0, 2**64, offsets[-1], np.uint64),
-        generator.exponential(size=offsets[-1]),
-    )
+    tokens = generator.integers(0, 2**64, offsets[-1], np.uint64)
+    weights = generator.exponential(size=offsets[-1])
     hasher = WeightedMinHasher(16, scheme)
     alone = hasher.sketch(WeightedSets(offsets, tokens, weights), threads=1)
     for threads in (2, 5, None):
@@ -503,11 +501,9 @@ def test_bad_rows_are_named():
 
 
 def test_sets_keep_no_arrays_of_others():
-    offsets, tokens, weights = (
-        np.array([0, 1, 3]),
-        np.arange(3, dtype=np.uint64),
-        np.ones(3),
-    )
+    offsets = np.array([0, 1, 3])
+    tokens = np.arange(3, dtype=np.uint64)
+    weights = np.ones(3)
     for arrays in (
         (offsets, tokens, weights),
         (memoryview(offsets), memoryview(tokens), memoryview(weights)),

@@ -77,10 +77,8 @@ def test_parquet(tmp_path):
 
 def test_a_task_that_fails_leaves_no_table(tmp_path, monkeypatch):
     """The table appears with the manifest, and a task that is repeated writes it again."""
-    source, work = (
-        write_files(tmp_path / "in", with_copies(2, 200), 2),
-        tmp_path / "work",
-    )
+    source = write_files(tmp_path / "in", with_copies(2, 200), 2)
+    work = tmp_path / "work"
     stages.plan(source, work, tmp_path / "kept", pairs=tmp_path / "pairs", tasks=1)
     for stage in stages.STAGES[:-2]:
         stages.run(work, stage)

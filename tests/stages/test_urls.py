@@ -76,10 +76,8 @@ def test_changed_inputs_are_named(tmp_path, bucket, stage, change):
         bucket.pipe(
             path, content.replace(b"word1", b"word2") if change == "text" else content
         )
-    changed, missing = (
-        "has changed since the plan of this run was made",
-        "cannot be read: No such file",
-    )
+    changed = "has changed since the plan of this run was made"
+    missing = "cannot be read: No such file"
     reason = missing if change == "missing" else changed
     with pytest.raises(DataError, match=f"memory:///bucket/d/00.jsonl: {reason}"):
         stages.run(work, stage, 0)

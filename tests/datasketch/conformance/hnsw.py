@@ -215,10 +215,8 @@ class Graph:
         return len(i.query(1.0)), None in i
 
     def vectors(ds):
-        i, p = (
-            ds.HNSW(lambda x, y: np.linalg.norm(x - y), seed=1),
-            np.arange(30.0).reshape(10, 3),
-        )
+        i = ds.HNSW(lambda x, y: np.linalg.norm(x - y), seed=1)
+        p = np.arange(30.0).reshape(10, 3)
         i.update(dict(enumerate(p)))
         return [key for key, _ in i.query(p[4], 3)], i[4], list(i.values())[9]
 

@@ -402,10 +402,8 @@ COMPARED = {
 class Compared:
     @each("jaccard, {}", SCHEMES)
     def jaccard(ds, scheme):
-        a, b = (
-            ds.sketch(range(90), scheme=scheme),
-            ds.sketch(range(30, 120), scheme=scheme),
-        )
+        a = ds.sketch(range(90), scheme=scheme)
+        b = ds.sketch(range(30, 120), scheme=scheme)
         return (
             a.jaccard(b),
             b.jaccard(a),
@@ -740,10 +738,8 @@ class LeanBytes:
 
     @each("seed {}", {"of 63 bits": 2**63 - 1, "negative": -5})
     def seed(ds, seed):
-        a, d = (
-            ds.LeanMinHash(seed=seed, hashvalues=[1], scheme="affine32"),
-            bytearray(99),
-        )
+        a = ds.LeanMinHash(seed=seed, hashvalues=[1], scheme="affine32")
+        d = bytearray(99)
         return a.serialize(d), d, ds.LeanMinHash.deserialize(d)
 
     def seed_of_64_bits(ds):
@@ -831,10 +827,8 @@ class BBit:
         ((0.0, 0.0), (0.1, 0.0), (0.1, 0.2), (0.5, 0.5), (1.0, 1.0), (1, 0)),
     )
     def r(ds, r):
-        a, b = (
-            ds.bBitMinHash(ds.sketch(range(60)), 2, r[0]),
-            ds.bBitMinHash(ds.sketch(range(30, 90)), 2, r[1]),
-        )
+        a = ds.bBitMinHash(ds.sketch(range(60)), 2, r[0])
+        b = ds.bBitMinHash(ds.sketch(range(30, 90)), 2, r[1])
         return a.jaccard(b), a == b
 
     def jaccard_of_nothing_alike(ds):

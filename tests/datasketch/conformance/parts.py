@@ -172,10 +172,8 @@ def jaccard(ds, arguments):
 
 class Saved:
     def by_attributes(ds):
-        g, h = (
-            ds.WeightedMinHashGenerator(4, 8, 3),
-            ds.WeightedMinHashGenerator.__new__(ds.WeightedMinHashGenerator),
-        )
+        g = ds.WeightedMinHashGenerator(4, 8, 3)
+        h = ds.WeightedMinHashGenerator.__new__(ds.WeightedMinHashGenerator)
         h.dim, h.sample_size, h.seed, h.rs, h.ln_cs, h.betas = (
             4,
             8,

@@ -374,11 +374,9 @@ class Rare:
         yield i.merge(j), "a" in i
 
     def merge_into_an_index_with_a_hashfunc(ds):
-        i, j, m = (
-            small(ds, hashfunc=lambda name: name[:1]),
-            small(ds),
-            ds.sketch("a", 16),
-        )
+        i = small(ds, hashfunc=lambda name: name[:1])
+        j = small(ds)
+        m = ds.sketch("a", 16)
         yield j.insert("a", m)
         yield i.merge(j), i.query(m)
 

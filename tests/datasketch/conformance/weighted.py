@@ -152,11 +152,9 @@ class Generator:
         )
 
     def what_is_given_stays_as_it_is(ds):
-        g, v, m = (
-            ds.WeightedMinHashGenerator(4, 4),
-            np.array([1, 0, 2, 0], np.float32),
-            sparse.csr_matrix(np.eye(4)),
-        )
+        g = ds.WeightedMinHashGenerator(4, 4)
+        v = np.array([1, 0, 2, 0], np.float32)
+        m = sparse.csr_matrix(np.eye(4))
         yield g.minhash(v), v
         yield len(g.minhash_many(m)), m.toarray()
 
@@ -200,10 +198,8 @@ ON_TWO = {
 
 class Weighted:
     def of_a_list(ds):
-        a, b = (
-            ds.WeightedMinHash(1, [[1, 2], [3, 4]]),
-            ds.WeightedMinHash(1, [[1, 2], [3, 5]]),
-        )
+        a = ds.WeightedMinHash(1, [[1, 2], [3, 4]])
+        b = ds.WeightedMinHash(1, [[1, 2], [3, 5]])
         return len(a), a.jaccard(b)
 
     @given(two)

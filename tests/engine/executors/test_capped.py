@@ -50,11 +50,9 @@ def test_a_component_that_takes_more_than_the_memory(tmp_path, small_parts, grou
         {"text": f"{common} {' '.join(rng.choices(WORDS, k=rng.randrange(10, 90)))}"}
         for _ in range(3000)
     ]
-    source, work, files = (
-        write_jsonl(tmp_path / "in.jsonl", rows),
-        tmp_path / "work",
-        set(),
-    )
+    source = write_jsonl(tmp_path / "in.jsonl", rows)
+    work = tmp_path / "work"
+    files = set()
     wanted = outputs(tmp_path, "a", source, groups=groups)
     found = outputs(
         tmp_path, "b", source, groups=groups, memory=MEMORY, work=work,
@@ -277,10 +275,8 @@ def test_no_rows(tmp_path):
 def test_a_run_that_is_compared_with_an_index_is_resumed(tmp_path, small_parts):
     """It was ended after its first reading. Another index is refused."""
     rows = corpus(41, 3000)
-    earlier, source = (
-        write_jsonl(tmp_path / "old.jsonl", rows[::7]),
-        write_jsonl(tmp_path / "in.jsonl", rows[500:]),
-    )
+    earlier = write_jsonl(tmp_path / "old.jsonl", rows[::7])
+    source = write_jsonl(tmp_path / "in.jsonl", rows[500:])
     dedup_files(earlier, save_index=tmp_path / "index", id_column="id", threads=1)
     given = {"against": tmp_path / "index", "id_column": "id"}
     wanted = outputs(tmp_path, "a", source, **given)

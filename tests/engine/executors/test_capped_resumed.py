@@ -50,10 +50,8 @@ def test_a_run_that_was_ended_anywhere_is_resumed(
     tmp_path, small_parts, monkeypatch, step, more
 ):
     rows = corpus(11, 2500)
-    source, work = (
-        write_jsonl(tmp_path / "in.jsonl", [*rows, {"id": "x"}, rows[9]]),
-        tmp_path / "work",
-    )
+    source = write_jsonl(tmp_path / "in.jsonl", [*rows, {"id": "x"}, rows[9]])
+    work = tmp_path / "work"
     options = {"id_column": "id", "keep": "max:id", "on_error": "skip"} | more
     wanted = outputs(tmp_path, "a", source, **options)
     tell, calls = end_at(0)
@@ -101,10 +99,8 @@ OPEN = Inputs.open
 def test_threads_and_batches_do_not_matter(
     tmp_path, small_parts, monkeypatch, threads, nbytes
 ):
-    source, work = (
-        write_jsonl(tmp_path / "in.jsonl", corpus(21, 2500)),
-        tmp_path / "work",
-    )
+    source = write_jsonl(tmp_path / "in.jsonl", corpus(21, 2500))
+    work = tmp_path / "work"
     wanted = outputs(tmp_path, "a", source)
     for memory in (MEMORY, 2 * MEMORY):
         for ended in (
@@ -237,11 +233,9 @@ def test_an_input_that_has_changed_inside_is_refused(
         write_jsonl(tmp_path / name, corpus(seed, 300))
         for seed, name in enumerate(("a.jsonl", "b.jsonl"))
     ]
-    work, before, state = (
-        begun(tmp_path, sources),
-        sources[1].read_bytes(),
-        sources[1].stat(),
-    )
+    work = begun(tmp_path, sources)
+    before = sources[1].read_bytes()
+    state = sources[1].stat()
     sources[1].write_bytes(before[:5000] + before[5000:].replace(b"word", b"wort", 1))
     os.utime(sources[1], ns=(state.st_atime_ns, state.st_mtime_ns))
     with pytest.raises(ValueError, match=re.escape(f"{sources[1]} has changed since")):
@@ -333,10 +327,8 @@ def damaged(content, rng):
 @pytest.mark.slow
 @pytest.mark.parametrize("parts", [0, 1])
 def test_each_damaged_file_is_named(tmp_path, small_parts, parts):
-    source, pairs = (
-        write_jsonl(tmp_path / "in.jsonl", corpus(17, 3000)),
-        tmp_path / "pairs.csv",
-    )
+    source = write_jsonl(tmp_path / "in.jsonl", corpus(17, 3000))
+    pairs = tmp_path / "pairs.csv"
     work, rng = begun(tmp_path, source, parts, pairs=pairs), random.Random(1)
     files = sorted(path for path in work.iterdir() if path.name != "lock")
     held = {path: path.read_bytes() for path in files}
@@ -465,10 +457,8 @@ def test_a_full_disk_at_each_write_is_one_error_and_the_run_goes_on(
     Each case takes every sixteenth n; the last calls are in all cases.
     """
     monkeypatch.setattr(slot_file, "CrowdedBuckets", AllBuckets)
-    source, folder = (
-        write_jsonl(tmp_path / "in.jsonl", [*corpus(19, 700), *crowd(120)]),
-        tmp_path / "out",
-    )
+    source = write_jsonl(tmp_path / "in.jsonl", [*corpus(19, 700), *crowd(120)])
+    folder = tmp_path / "out"
     work = tmp_path / "work" if resumed else None
     folder.mkdir()
 
@@ -528,10 +518,8 @@ def test_a_full_disk_at_each_write_is_one_error_and_the_run_goes_on(
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_killed_runs_are_resumed(tmp_path):
     """A run is killed after random times until it ends; the outputs are those of a run in memory."""
-    source, rng = (
-        write_jsonl(tmp_path / "in.jsonl", corpus(23, 30_000)),
-        random.Random(1),
-    )
+    source = write_jsonl(tmp_path / "in.jsonl", corpus(23, 30_000))
+    rng = random.Random(1)
     dedup_files(source, tmp_path / "a.jsonl", removed=tmp_path / "a.csv")
     arguments = [
         sys.executable, "-m", "lshfast", "dedup", source, "-o", tmp_path / "b.jsonl", "--removed", tmp_path / "b.csv",

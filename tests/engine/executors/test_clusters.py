@@ -47,11 +47,9 @@ def changes_of(path):
 @pytest.fixture
 def month(tmp_path):
     """Run over the rows of a month; return the result and the changes."""
-    groups, changes, source = (
-        tmp_path / "groups.parquet",
-        tmp_path / "changes.csv",
-        tmp_path / "month.jsonl",
-    )
+    groups = tmp_path / "groups.parquet"
+    changes = tmp_path / "changes.csv"
+    source = tmp_path / "month.jsonl"
 
     def run_month(rows, **options):
         write_jsonl(source, rows)

@@ -64,9 +64,9 @@ def test_inputs_and_outputs_are_paths_of_any_kind(source, tmp_path, kind):
 
 
 def test_against_and_save_an_index(source, tmp_path):
-    seen, more = (
-        tmp_path / "seen.lsh",
-        write_jsonl(tmp_path / "more.jsonl", [{"id": "new", "text": TEXTS[0].upper()}]),
+    seen = tmp_path / "seen.lsh"
+    more = write_jsonl(
+        tmp_path / "more.jsonl", [{"id": "new", "text": TEXTS[0].upper()}]
     )
     assert (
         dedup_files(

@@ -248,11 +248,9 @@ def test_each_way_gives_the_answer_of_the_reference(
     assert result.summary.empty == 1
     assert result.summary.kept == N - len(right)
 
-    output, removed, pairs = (
-        tmp_path / f"out.{format.replace('arrow', 'parquet')}",
-        tmp_path / "gone.jsonl",
-        "p.jsonl",
-    )
+    output = tmp_path / f"out.{format.replace('arrow', 'parquet')}"
+    removed = tmp_path / "gone.jsonl"
+    pairs = "p.jsonl"
     files = dedup_files(
         source, output, column="item", id_column="id", kind=kind, keep=keep, removed=removed, pairs=tmp_path / pairs,
         by="source", max_removed=1.0, **options,
@@ -355,10 +353,8 @@ def test_pairs_are_those_of_the_reference(measure):
 @pytest.mark.parametrize("format", FORMATS)
 def test_annotated_rows(format, tmp_path):
     items = items_of("vector")
-    source, output = (
-        write(tmp_path / f"in.{format}", items, "vector"),
-        tmp_path / "out.jsonl",
-    )
+    source = write(tmp_path / f"in.{format}", items, "vector")
+    output = tmp_path / "out.jsonl"
     dedup_files(
         source, output, column="item", id_column="id", kind="vector", exact=True, annotate=True, output_format="jsonl",
         threshold=0.9,
@@ -383,10 +379,8 @@ def test_annotated_rows(format, tmp_path):
 def test_bad_rows_are_rejected(kind, bad, format, tmp_path):
     items = items_of(kind)
     measure = "cosine" if kind == "vector" else "hamming"
-    source, output = (
-        write(tmp_path / f"in.{format}", items, kind, bad),
-        tmp_path / "out.jsonl",
-    )
+    source = write(tmp_path / f"in.{format}", items, kind, bad)
+    output = tmp_path / "out.jsonl"
     options = dict(
         column="item",
         id_column="id",
@@ -407,10 +401,8 @@ def test_bad_rows_are_rejected(kind, bad, format, tmp_path):
 @pytest.mark.parametrize("bad", [["a", 1], [["a"]], 5, {"a": 1}])
 def test_bad_sets_are_rejected(bad, tmp_path):
     items = items_of("set")
-    source, output = (
-        write(tmp_path / "in.jsonl", items, "set", bad),
-        tmp_path / "out.jsonl",
-    )
+    source = write(tmp_path / "in.jsonl", items, "set", bad)
+    output = tmp_path / "out.jsonl"
     options = dict(column="item", id_column="id", kind="set", **BOUNDS["jaccard"])
     with pytest.raises(DataError, match=r"in\.jsonl.*not a list"):
         dedup_files(source, output, **options)
@@ -446,10 +438,8 @@ BAD_WEIGHTS = [
 @pytest.mark.parametrize("format", FORMATS)
 def test_bad_weights_are_rejected(bad, reason, format, tmp_path):
     items = items_of("weighted")
-    source, output = (
-        write(tmp_path / f"in.{format}", items, "weighted", bad),
-        tmp_path / "out.jsonl",
-    )
+    source = write(tmp_path / f"in.{format}", items, "weighted", bad)
+    output = tmp_path / "out.jsonl"
     options = dict(
         column="item",
         id_column="id",
@@ -611,10 +601,8 @@ def test_options_of_other_kinds():
 
 
 def test_too_many_removed_rows_write_nothing(tmp_path):
-    source, output = (
-        write(tmp_path / "in.jsonl", items_of("vector"), "vector"),
-        tmp_path / "out.jsonl",
-    )
+    source = write(tmp_path / "in.jsonl", items_of("vector"), "vector")
+    output = tmp_path / "out.jsonl"
     with pytest.raises(lshfast.TooManyRemovedError):
         dedup_files(source, output, column="item", threshold=0.9, max_removed=0.01)
     assert not output.exists()

@@ -193,16 +193,12 @@ def test_the_inputs_have_no_secrets(tmp_path):
     )
     for options in ([], ["--memory", "500M"]):
         page = tmp_path / f"{len(options)}.html"
-        source, kept = (
-            "memory://me:secret@host/a.jsonl",
-            tmp_path / f"{len(options)}.jsonl",
-        )
+        source = "memory://me:secret@host/a.jsonl"
+        kept = tmp_path / f"{len(options)}.jsonl"
         run("dedup", source, "-o", kept, "--html", page, "--html-no-texts", *options)
         text = page.read_text()
-        head, inputs = (
-            text.partition("</title>")[0],
-            text.partition("Where the rows come from")[2],
-        )
+        head = text.partition("</title>")[0]
+        inputs = text.partition("Where the rows come from")[2]
         assert "Near-duplicates in memory://…@host/a.jsonl" in head
         assert "secret" not in head + inputs.partition("<h2")[0]
 

@@ -92,10 +92,8 @@ def test_what_an_index_of_points_refuses(files, tmp_path):
         tmp_path / f"{name}.lsh" for name in ("vectors", "codes", "texts")
     )
     january, february = files / "january.parquet", files / "february.parquet"
-    of_vectors, of_codes = (
-        KINDS["vector"] | {"id_column": "id"},
-        KINDS["code"] | {"id_column": "id"},
-    )
+    of_vectors = KINDS["vector"] | {"id_column": "id"}
+    of_codes = KINDS["code"] | {"id_column": "id"}
     lshfast.dedup_files(january, save_index=vectors, **of_vectors)
     lshfast.dedup_files(january, save_index=codes, **of_codes)
     (tmp_path / "in.jsonl").write_text('{"text": "a b c"}\n')
