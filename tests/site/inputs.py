@@ -208,10 +208,6 @@ def addresses() -> list[str]:
     ]
 
 
-def urls(path: Path) -> None:
-    path.write_text("".join(f"{url}\n" for url in addresses()))
-
-
 def crawled(path: Path) -> None:
     corpora.make(path, [{"url": url, "checksum": url[-3:]} for url in addresses()])
 
@@ -275,10 +271,8 @@ INPUTS: dict[str, dict[str, Fill]] = {
     },
     "docs/how-to/memory.md": FOLDER,
     "docs/how-to/outputs.md": {**CRAWL, "crawl.jsonl.gz": texts},
-    "docs/how-to/text-index.md": dict.fromkeys(
-        ["monday.jsonl", "tuesday.jsonl"], texts
-    ),
-    "docs/how-to/check.md": {**CRAWL, "kept.jsonl": texts},
+    "docs/how-to/text-index.md": {},
+    "docs/how-to/check.md": {"kept.jsonl": texts},
     "docs/how-to/clusters.md": {
         **dict.fromkeys(["january.jsonl", "february.jsonl"], texts),
         **dict.fromkeys(["customers.csv", "new.csv"], customers),
@@ -292,7 +286,7 @@ INPUTS: dict[str, dict[str, Fill]] = {
         "embeddings.parquet": vectors,
         "vectors.npy": vectors,
         "photos.csv": codes,
-        "products.jsonl": products,
+        "tagged.jsonl": products,
         "baskets.jsonl": baskets,
         "purchases.csv": purchases,
         "molecules.parquet": molecules,
@@ -301,7 +295,7 @@ INPUTS: dict[str, dict[str, Fill]] = {
             ["catalogue.parquet", "new.parquet", "queries.parquet"], vectors
         ),
     },
-    "docs/how-to/news.md": {"pages.jsonl": texts},
+    "docs/how-to/news.md": {},
     "docs/how-to/new-rows.md": dict.fromkeys(
         ["january.jsonl", "february.jsonl"], texts
     ),
@@ -310,12 +304,11 @@ INPUTS: dict[str, dict[str, Fill]] = {
         **dict.fromkeys(["mmlu.jsonl", "gsm8k.jsonl"], questions),
     },
     "docs/how-to/records.md": TABLES,
-    "docs/how-to/record-columns.md": TABLES,
+    "docs/how-to/record-columns.md": {},
     "docs/how-to/reports.md": CRAWL,
-    "docs/how-to/shards.md": dict.fromkeys(["pages/1.jsonl", "new.jsonl"], texts),
-    "docs/how-to/stages.md": FOLDER,
+    "docs/how-to/shards.md": {},
+    "docs/how-to/stages.md": {},
     "docs/how-to/web.md": {
-        "urls.txt": urls,
         "crawl.parquet": crawled,
         **dict.fromkeys(["links.txt", "links.csv", "duplicates.csv"], links),
     },
