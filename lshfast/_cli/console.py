@@ -551,13 +551,13 @@ def library_table(plan: Plan, libraries: Iterable[LibraryDefaults]) -> str:
     return "\n".join(lines)
 
 
-def forecast_table(forecast: Forecast, memory: int, threads: int) -> str:
+def forecast_table(forecast: Forecast, plan: Plan, memory: int) -> str:
     """Return the expected memory, disk space and time of a run with a memory cap, as lines."""
     fits = (
         "" if memory >= forecast.least_memory else f", more than {memory / 1e6:,.0f} MB"
     )
-    texts = (
-        f"{counted(forecast.rows, 'text')} of {forecast.nbytes / 1e6:,.0f} MB in all"
+    items = (
+        f"{counted(forecast.rows, plan.kind)} of {forecast.nbytes / 1e6:,.0f} MB in all"
     )
     shared = (
         ""
@@ -571,17 +571,17 @@ def forecast_table(forecast: Forecast, memory: int, threads: int) -> str:
         )
         return (
             value or f"{least} to {most}",
-            f"{least} if no texts shared buckets, {most} if all did",
+            f"{least} if no {plural(plan.kind)} shared buckets, {most} if all did",
         )
 
     (disk, disk_range) = amount(forecast.disk, 1e6)
     (seconds, seconds_range) = amount(forecast.seconds, 1)
     return "\n".join(
         [
-            f"with --memory, for {texts}{shared}:",
+            f"with --memory, for {items}{shared}:",
             f"{'memory':>22}{-(-forecast.least_memory // 10**6):>12,} MB at least{fits}",
             f"{'work folder':>22}{disk:>12} MB ({disk_range})",
-            f"{'time':>22}{seconds:>12} s with {counted(threads, 'thread')} ({seconds_range})",
+            f"{'time':>22}{seconds:>12} s with {counted(plan.threads, 'thread')} ({seconds_range})",
         ]
     )
 

@@ -215,9 +215,9 @@ def _show_forecast(source: Inputs, plan: Plan, cap: Cap) -> None:
     from lshfast._engine.forecasts.texts import forecast
 
     expected = forecast(source, plan, cap.memory)
-    table = "there are no texts"
+    table = f"there are no {plural(plan.kind)}"
     if expected is not None:
-        table = forecast_table(expected, cap.memory, plan.threads)
+        table = forecast_table(expected, plan, cap.memory)
     print(f"\n{table}")
 
 

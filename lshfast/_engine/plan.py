@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from lshfast._common.checks import check_int, check_most, check_number
 from lshfast._common.choices import Grouping as Grouping
-from lshfast._common.choices import ItemMeasure, Kind, PointKind
+from lshfast._common.choices import ItemMeasure, Kind, PointKind, plural
 from lshfast._common.choices import Verify as Verify
 from lshfast._common.threads import thread_count
 from lshfast._engine.options.declaration import Driver, Options, check_names
@@ -230,16 +230,18 @@ class Plan:
         }
 
     def memory(self, rows: int, nbytes: int, in_memory: bool = True) -> dict[str, int]:
-        """Estimate the bytes that a run over `rows` texts of `nbytes` bytes takes, by purpose.
+        """Estimate the bytes that a run over `rows` items of `nbytes` bytes takes, by purpose.
 
-        `in_memory` tells whether the texts are held in memory, or are read again if they are needed
+        `in_memory` tells whether the items are held in memory, or are read again if they are needed
         again.
         """
         tokens = nbytes // BYTES_OF_TOKEN[self.shingles.unit]
         bands = 0 if self.chosen_bands is None else self.chosen_bands.bands
         exact = {"exact join": EXACT_BYTES * tokens} if self.exact else {}
         return {
-            "texts": nbytes + TEXT_OVERHEAD * rows if in_memory else PLACE_BYTES * rows,
+            plural(self.kind): nbytes + TEXT_OVERHEAD * rows
+            if in_memory
+            else PLACE_BYTES * rows,
             "signatures": round(8 * self.hasher.num_perm * rows * (1 + SLACK)),
             "bucket keys": 8 * (bands + ROW_WORDS) * rows,
             **exact,

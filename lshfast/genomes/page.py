@@ -212,9 +212,7 @@ def _sizes(groups: Sequence[Int64Array], names: Sequence[str]) -> Any:
         Bar(_brief(names[rows[0]]), len(rows), f"{len(rows):,}")
         for rows in groups[:MOST_BARS]
     ]
-    return bars(
-        rows, f"The largest groups: {counted(len(groups[0]), 'genome')}", names=170
-    )
+    return bars(rows, f"The largest groups: {counted(len(groups[0]), 'genome')}")
 
 
 def _matrix(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -16,6 +17,9 @@ from lshfast.quality.sampling import RowSample
 # Examples begin this far below the threshold, in steps.
 BELOW = 0.2
 STEP = 0.05
+
+WORD_BEGINS = re.compile(r"\s+(?=\S)")
+LAST_WORD = re.compile(r"\s+\S*\Z")
 
 # Characters of a text before the first difference, and in all.
 BEFORE = 30
@@ -114,11 +118,25 @@ def differing(first_text: str, second_text: str) -> tuple[str, str]:
         shared,
     )
     start = max(0, min(at - BEFORE, max(len(first_text), len(second_text)) - SHOWN))
-    return _cut(first_text, start), _cut(second_text, start)
+    start = _next_word(first_text, start, at)
+    return _cut(first_text, start, at), _cut(second_text, start, at)
 
 
-def _cut(text: str, start: int) -> str:
+def _next_word(text: str, start: int, stop: int) -> int:
+    """Return where the first word begins from `start` on, or `start` if none begins by `stop`."""
+    if start == 0 or text[start - 1].isspace():
+        return start
+    begin = WORD_BEGINS.search(text, start, stop)
+    return start if begin is None else begin.end()
+
+
+def _cut(text: str, start: int, at: int) -> str:
+    """Return a text from `start` on, to the end of a word behind `at` unless that is too far."""
     stop = start + SHOWN
+    if stop < len(text) and not text[stop].isspace():
+        last_word = LAST_WORD.search(text, start, stop)
+        if last_word is not None and last_word.start() > at:
+            stop = last_word.start()
     return (
         ("…" if start else "")
         + visible(text[start:stop])

@@ -185,11 +185,11 @@ def _mirrored(mirrors: FoundMirrors, removed: Int64Array) -> Any:
     counts = np.bincount(mirrors.keeper[removed], minlength=len(mirrors.hosts))
     most = np.argsort(-counts, kind="stable")[:MOST_HOSTS]
     rows = [
-        Bar(short(mirrors.hosts[row], 30), int(counts[row]), f"{counts[row]:,}")
+        Bar(short(mirrors.hosts[row], 28), int(counts[row]), f"{counts[row]:,}")
         for row in most.tolist()
         if counts[row]
     ]
-    return bars(rows, "Mirrors of each kept host", names=220)
+    return bars(rows, "Mirrors of each kept host")
 
 
 def _pair(mirrors: FoundMirrors, row: int) -> HostPair:
@@ -247,7 +247,6 @@ def _shared(
         bars(
             rows,
             f"Paths: both {pair.common:,} of {pair.paths:,} and {pair.kept_paths:,}",
-            names=90,
         ),
         _some(first, second, True, COMMON_PATHS),
         _some(first, second, False, OTHER_PATHS) if is_complete else [],

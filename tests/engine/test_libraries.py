@@ -1,6 +1,7 @@
 """What the defaults of other libraries find: the table, `lshfast tune --like`, and its plots."""
 
 import inspect
+import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -117,6 +118,15 @@ def test_tune_names_the_jaccard_similarity_of_containment():
 
 def test_tune_of_sets_compares_no_shingles():
     assert "changed words" not in run("tune", "--as", "set", "--like", "curator").stdout
+
+
+@pytest.mark.parametrize("memory", [(), ("--memory", "1G")])
+def test_tune_of_sets_speaks_of_sets(tmp_path, memory):
+    path = tmp_path / "sets.jsonl"
+    path.write_text('{"tags": ["a", "b"]}\n{"tags": ["a", "c"]}\n')
+    said = run("tune", path, "--column", "tags", *memory).stdout
+    assert re.search(r"^ +sets +\d+ MB$", said, re.MULTILINE)
+    assert "text" not in said
 
 
 @pytest.mark.parametrize("kind", ["vector", "code", "weighted"])

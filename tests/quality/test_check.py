@@ -331,6 +331,26 @@ def test_examples_show_where_texts_differ():
     assert differing("a" * 200, "a" * 200 + "b")[1].endswith("b")
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (" ".join(["rose"] * 80), " ".join(["rose"] * 40 + ["tulip"] + ["rose"] * 40)),
+        ("a" * 300, "a" * 150 + "b" * 150),  # one word, which is cut
+        (" " * 300 + "x", " " * 300 + "y"),
+        ("", "a rose " * 40),
+        ("it was " * 20 + "b" * 300, "it was " * 20 + "c" * 300),
+    ],
+)
+def test_examples_are_cut_between_words(first, second):
+    for text, cut in zip((first, second), differing(first, second), strict=True):
+        inside = cut.strip("…")
+        assert inside in text
+        assert len(inside) <= 90
+        words = text.split()
+        if max(map(len, words), default=0) < 30:
+            assert set(cut.replace("…", " ").split()) <= set(words)
+
+
 def test_what_is_left_after_a_run():
     texts = corpus("templates")
     kept = [

@@ -10,7 +10,8 @@ from lshfast._common.extras import optional
 from lshfast._common.visible import visible
 
 # Units of a picture, about a pixel each: its width, the height of a plot and of a bar of a list,
-# and margins.
+# and margins. A narrow window shows a picture smaller and its text larger (style.css): a character
+# is at most so wide there, and a line so high.
 WIDTH = 480
 HEIGHT = 220
 BAR = 26
@@ -18,6 +19,8 @@ LEFT = 52
 RIGHT = 44
 TOP = 14
 BOTTOM = 40
+CHARACTER = 9
+LINE = 18
 HEIGHTS = 0, 0.5, 1  # of a plot, at which lines are
 
 
@@ -74,14 +77,15 @@ def picture(height: float, title: str, *inside: Any, width: float = WIDTH) -> An
         *inside,
         viewBox=box,
         role="img",
-        class_="picture",
+        class_="picture" if width < WIDTH else "picture wide",
     )
 
 
-def bars(rows: Sequence[Bar], title: str, names: int = 130) -> Any:
-    """Return horizontal bars, one below the other; `names` is the width of their names."""
+def bars(rows: Sequence[Bar], title: str) -> Any:
+    """Return horizontal bars, one below the other, with names of at most 28 characters."""
     most = max((row.value for row in rows), default=0) or 1
-    room = WIDTH - names - 12 - 7 * max((len(row.label) for row in rows), default=0)
+    names = _width_of([row.name for row in rows]) + 12
+    room = WIDTH - names - 12 - _width_of([row.label for row in rows])
     drawn = []
     for number, row in enumerate(rows):
         top = number * BAR
@@ -101,6 +105,11 @@ def bars(rows: Sequence[Bar], title: str, names: int = 130) -> Any:
             ),
         ]
     return picture(len(rows) * BAR, title, *drawn)
+
+
+def _width_of(labels: Sequence[str]) -> int:
+    """Return the width of the longest label in a narrow window."""
+    return CHARACTER * max(map(len, labels), default=0)
 
 
 def gauge(share: float, kind: str = "removed") -> Any:
@@ -123,33 +132,32 @@ def stripe(parts: Iterable[tuple[float, float, str]]) -> Any:
 
 
 def matrix(
-    names: Sequence[str],
-    cells: Mapping[tuple[int, int], float],
-    title: str,
-    room: int = 170,
+    names: Sequence[str], cells: Mapping[tuple[int, int], float], title: str
 ) -> Any:
-    """Return squares in rows with these names; they are darker for greater numbers in [0, 1].
+    """Return cells in rows with these names; they are darker for greater numbers in [0, 1].
 
-    `room` is the width of the names. More than 23 of them would overlap.
+    They are squares, unless there are so many that rows of that height would overlap.
     """
+    room = _width_of(names) + 12
     side = min((WIDTH - room) / max(len(names), 1), BAR)
+    tall = max(side, LINE)
     drawn = [
-        element("text", name, x=room - 8, y=side * (row + 0.5) + 4, class_="name")
+        element("text", name, x=room - 8, y=tall * (row + 0.5) + 4, class_="name")
         for row, name in enumerate(names)
     ]
     drawn += [
         element(
             "rect",
             x=room + side * column,
-            y=side * row,
+            y=tall * row,
             width=side - 0.5,
-            height=side - 0.5,
+            height=tall - 0.5,
             class_="kept",
             fill_opacity=f"{0.2 + 0.8 * value:.2f}",
         )
         for (row, column), value in cells.items()
     ]
-    return picture(side * len(names), title, *drawn)
+    return picture(tall * len(names), title, *drawn)
 
 
 def histogram(
@@ -178,12 +186,15 @@ def histogram(
         Other curves, with a line and a name each in the upper left corner.
     """
     low, high = axis
-    wide = WIDTH - LEFT - RIGHT
-    tall = HEIGHT - TOP - BOTTOM
     most = _round_up(max((column.rows for column in columns), default=0))
+    probabilities = ["0", "0.5", "1"]
+    counts = [f"{half * most // 2:,}" for half in range(3)]
+    left = max(LEFT, _width_of(counts) + 8)
+    wide = WIDTH - left - RIGHT
+    tall = HEIGHT - TOP - BOTTOM
 
     def across(x: float) -> float:
-        return LEFT + (x - low) / (high - low) * wide
+        return left + (x - low) / (high - low) * wide
 
     def up(share: float) -> float:
         return TOP + (1 - share) * tall
@@ -193,15 +204,7 @@ def histogram(
 
     points = line(curve)
     only_points = bool(points) and not columns
-    probabilities = ["0", "0.5", "1"]
-    drawn = [
-        _grid(
-            probabilities
-            if only_points
-            else [f"{half * most // 2:,}" for half in range(3)],
-            up,
-        )
-    ]
+    drawn = [_grid(probabilities if only_points else counts, up, left)]
     for column in columns:
         if column.rows:
             start = across(column.low)
@@ -239,19 +242,19 @@ def histogram(
         )
     drawn += _axis_labels(low, high, across)
     drawn.append(
-        element("text", x_label, x=LEFT + wide / 2, y=HEIGHT - 6, class_="axis middle")
+        element("text", x_label, x=left + wide / 2, y=HEIGHT - 6, class_="axis middle")
     )
     return picture(HEIGHT, title, *drawn)
 
 
-def _grid(labels: Sequence[str], up: Any) -> Any:
+def _grid(labels: Sequence[str], up: Any, left: float) -> Any:
     """Return lines at no, half and all of the height, with their labels on the left."""
     drawn = []
     for share, label in zip(HEIGHTS, labels, strict=True):
         drawn.append(
             element(
                 "line",
-                x1=LEFT,
+                x1=left,
                 x2=WIDTH - RIGHT,
                 y1=up(share),
                 y2=up(share),
@@ -259,7 +262,7 @@ def _grid(labels: Sequence[str], up: Any) -> Any:
             )
         )
         drawn.append(
-            element("text", label, x=LEFT - 6, y=up(share) + 4, class_="tick left")
+            element("text", label, x=left - 6, y=up(share) + 4, class_="tick left")
         )
     return element("g", *drawn)
 

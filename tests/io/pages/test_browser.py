@@ -190,6 +190,21 @@ def test_a_gallery_is_accessible_and_fits(browser, gallery, scheme, width):
     check_page(browser, gallery, scheme, width)
 
 
+# The texts of pictures that are smaller than 11 pixels, go beyond their picture, or meet another one.
+HARD_TO_READ = """() => [...document.querySelectorAll('svg.picture')].flatMap(picture => {
+  if (!picture.checkVisibility()) return [];
+  const all = picture.getBoundingClientRect();
+  const scale = all.width / picture.viewBox.baseVal.width;
+  const texts = [...picture.querySelectorAll('text')].filter(text => text.textContent);
+  const boxes = texts.map(text => text.getBoundingClientRect());
+  const meet = (a, b) => a.left < b.right - 1 && b.left < a.right - 1
+    && a.top + a.height / 4 < b.bottom - b.height / 4 && b.top + b.height / 4 < a.bottom - a.height / 4;
+  return texts.filter((text, at) => parseFloat(getComputedStyle(text).fontSize) * scale < 11
+    || boxes[at].left < all.left - 1 || boxes[at].right > all.right + 1
+    || boxes.some((other, number) => number < at && meet(other, boxes[at]))).map(text => text.textContent);
+})"""
+
+
 def check_page(browser, path, scheme, width):
     axe = pytest.importorskip(
         "axe_playwright_python.sync_playwright",
@@ -201,6 +216,7 @@ def check_page(browser, path, scheme, width):
     ).new_page()
     page.goto(path.as_uri())
     assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.evaluate(HARD_TO_READ) == []
     found = axe.Axe().run(page).response["violations"]
     assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
 

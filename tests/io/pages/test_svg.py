@@ -1,10 +1,11 @@
 """Pictures: their numbers are where the axis says, and names are text."""
 
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
 
-from lshfast._io.pages.svg import Bar, Bin, bars, element, gauge, histogram
+from lshfast._io.pages.svg import Bar, Bin, bars, element, gauge, histogram, matrix
 
 
 def parsed(picture):
@@ -71,3 +72,22 @@ def test_attributes_are_escaped():
         str(element("a", class_='x" onload="y'))
         == '<a class="x&#34; onload=&#34;y"></a>'
     )
+
+
+def test_the_names_and_the_numbers_of_a_picture_have_room():
+    """A character is 9 units wide where a narrow window shows pictures smaller and their text larger."""
+    name, label = "n" * 28, "1,000,000 (100.0%)"
+    drawn = parsed(bars([Bar(name, 1_000_000, label)], "t"))
+    (first, last) = drawn.findall("text")
+    assert float(first.get("x")) >= 9 * len(name)
+    assert float(last.get("x")) + 9 * len(label) <= 480
+    drawn = parsed(histogram([Bin(0, 1, 12_000_000)], "t", axis=(0, 1), x_label="x"))
+    counts = [text for text in drawn.iter("text") if text.get("class") == "tick left"]
+    assert all(float(text.get("x")) >= 9 * len(text.text) for text in counts)
+
+
+def test_the_rows_of_a_matrix_do_not_overlap():
+    names = [f"genome-{number:02}" for number in range(23)]
+    drawn = parsed(matrix(names, {(row, row): 1.0 for row in range(23)}, "t"))
+    places = [float(text.get("y")) for text in drawn.findall("text")]
+    assert min(below - above for above, below in pairwise(places)) >= 18
