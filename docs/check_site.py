@@ -16,6 +16,7 @@ import re
 import shutil
 import sys
 from collections import Counter
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -40,6 +41,7 @@ WORD, FOUND = "hamming", "how-to/hamming.html"  # a word to search for, and a pa
 
 
 CODE_TAGS = ("pre", "code", "script", "style")
+FIRST_RESULT = re.compile(r"^```python\n[^`]*```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LANGUAGE_CLASS = re.compile(r"highlight-(\S+)")
 
 
@@ -115,6 +117,19 @@ def broken_links(site: Path, pages: dict[Path, Page]) -> list[str]:
     return broken
 
 
+def untrue_beginnings(site: Path, sources: Path) -> list[str]:
+    """Return a line for each result at the top of a tutorial that no cell of the executed page prints."""
+    wrong = []
+    for source in sorted((sources / "tutorials").glob("*.md")):
+        built = site / "tutorials" / f"{source.stem}.html"
+        shown = FIRST_RESULT.search(source.read_text("utf-8"))
+        if shown and built.is_file():
+            text = " ".join(unescape(re.sub(r"<[^>]+>", "", built.read_text("utf-8"))).split())
+            lines = [" ".join(line.split()) for line in shown[1].splitlines()]
+            wrong += [f"tutorials/{source.stem}.md: no cell prints: {line}" for line in lines if text.count(line) < 2]
+    return wrong
+
+
 def seen_in_browser(site: Path) -> list[str]:
     """Return a line for each page that is wider than the window, and for a search that does not find."""
     from playwright.sync_api import sync_playwright
@@ -145,7 +160,7 @@ def seen_in_browser(site: Path) -> list[str]:
 def main() -> int:
     site = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "build" / "html"
     pages = read_pages(site)
-    wrong = broken_links(site, pages) + wrong_code(site, pages)
+    wrong = broken_links(site, pages) + wrong_code(site, pages) + untrue_beginnings(site, Path(__file__).parent)
     if importlib.util.find_spec("playwright") and shutil.which("chromium"):
         wrong += seen_in_browser(site)
     else:

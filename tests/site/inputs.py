@@ -313,7 +313,6 @@ INPUTS: dict[str, dict[str, Fill]] = {
         **dict.fromkeys(["links.txt", "links.csv", "duplicates.csv"], links),
     },
     "docs/coming-from/datatrove.md": FOLDER,
-    "docs/coming-from/dedupe.md": TABLES,
     "docs/coming-from/deduplicate-text-datasets.md": {
         **CRAWL,
         "benchmark.jsonl": texts,
