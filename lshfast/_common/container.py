@@ -23,6 +23,7 @@ from lshfast._common.progress import Progress
 from lshfast._common.types import AnyArray, PathLike, UInt8Array
 from lshfast._common.visible import printable
 from lshfast.kernels.checksum import checksum
+from lshfast.kernels.filemap import FileMap
 
 Bytes: TypeAlias = UInt8Array
 Arrays: TypeAlias = Sequence[AnyArray]
@@ -314,16 +315,15 @@ def write_all(file: Any, data: Any) -> None:
 
 
 def mapped(file: IO[bytes]) -> Bytes:
-    """Map a file, and return its bytes as a read-only array."""
-    if not os.fstat(file.fileno()).st_size:
+    """Map a file, and return its bytes as a read-only array; the file may be closed."""
+    nbytes = os.fstat(file.fileno()).st_size
+    if not nbytes:
         return np.empty(0, np.uint8)
-    number = file.fileno()
-    if sys.platform != "win32" and sys.version_info >= (3, 13):
-        # Otherwise, the map keeps the file open a second time.
-        data = mmap.mmap(number, 0, access=mmap.ACCESS_READ, trackfd=False)
-    else:
-        data = mmap.mmap(number, 0, access=mmap.ACCESS_READ)
-    return np.frombuffer(data, np.uint8)
+    if sys.platform == "win32":
+        return np.frombuffer(
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8
+        )
+    return np.frombuffer(FileMap(file.fileno(), nbytes), np.uint8)
 
 
 @contextmanager

@@ -505,7 +505,7 @@ cdef class BandTables:
         """Write the last signature of each row; new rows take the place of those that were there before."""
         cdef const int64_t[::1] before, after
         rows = admitted.rows_array
-        distinct, last = np.unique(rows[::-1], return_index=True)
+        distinct, last = np.unique(np.asarray(rows, np.int64)[::-1], return_index=True)
         old = np.setdiff1d(distinct, rows[admitted.fresh_array.view(bool)])
         places = np.searchsorted(distinct, old)
         signatures = signatures[len(rows) - 1 - last]
@@ -581,7 +581,10 @@ cdef class BandTables:
         cdef list marks = markings_of(gone), absent = []
         rows = aligned(rows)
         cdef size_t n
-        cdef int64_t[::1] once = np.sort(rows)  # in their order memory is quicker at them, too
+        # With their type: where memory is refused, numpy reads a buffer as a sequence, and one without rows as floats.
+        sorted_rows = np.array(rows, np.int64)
+        sorted_rows.sort()  # in their order memory is quicker at them, too
+        cdef int64_t[::1] once = sorted_rows
         self._check_writable()
         self._check_in_use(rows)
         if len(rows):

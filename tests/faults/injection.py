@@ -34,12 +34,16 @@ MOST_LINES = 8  # of a traceback
 # What others' code does if memory is refused, by what is printed then. The page names these.
 FOREIGN = {
     "numpy fails without a reason": (
-        "SystemError: (error return|.*returned NULL) without .*exception"
+        "SystemError: ((error return|.*returned NULL) without .*exception"
+        "|NULL object passed to Py_BuildValue)"
     ),
     "numpy returns a result with an error": (
         "SystemError: .*numpy.* returned a result with an exception set"
     ),
-    "Python fails with another error": "RuntimeError: can't allocate (read )?lock",
+    "Python fails with another error": (
+        "RuntimeError: can't allocate (read )?lock"
+        r"|TypeError: expected str, bytes or os.PathLike object, not \w*Path"
+    ),
     "Arrow ends the process": "after throwing an instance of 'std::bad_alloc'",
     "Python waits for a thread that could not begin": (
         r'ended by signal 14(.*\n){4,5}.*threading.py", line \d+ in start\n'

@@ -1,7 +1,9 @@
 """Closing, and writing a file anew, beside other threads: what was answered or taken stands, all else is refused."""
 
+import gc
 import threading
 from contextlib import contextmanager
+from types import FunctionType
 
 import numpy as np
 import pytest
@@ -492,3 +494,29 @@ def test_a_compaction_that_fails_before_leaves_the_index_as_it_was(
     assert sorted(index) == [*range(20), 100]
     index.close()
     assert sorted(held(path)) == [*range(20), 100]
+
+
+@posix
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_rows_of_a_closed_file_do_not_keep_it_locked(tmp_path):
+    """Python may lose a reference to them where memory is refused."""
+    path = tmp_path / "index"
+    expected = saved(path)
+    index = LSHIndex.open(path, "r+")
+    rows = index.store.segments.fixed[0]
+    del index  # without `close`, as after one that failed
+    gc.collect()
+    with LSHIndex.open(path, "r+") as index:
+        assert sorted(index) == sorted(expected)
+    assert len(rows) == len(expected)
+
+
+def test_no_method_of_a_file_shares_its_variables_with_a_function():
+    """If memory is refused for these, Python loses the reference to the file."""
+    codes = [
+        method.__code__
+        for method in vars(file_store.FileStore).values()
+        if isinstance(method, FunctionType)
+    ]
+    assert len(codes) > 20
+    assert [code.co_name for code in codes if code.co_cellvars] == []

@@ -22,7 +22,7 @@ from lshfast._common.types import UInt8Array, UInt64Array
 from lshfast.index.keys import RANGES, Column, concatenate, kind_of, refusal
 from lshfast.index.stores import file_sections
 from lshfast.index.stores.base import Store
-from lshfast.index.stores.file_format import SECTIONS, SegmentRecord, check_segments
+from lshfast.index.stores.file_format import SECTIONS, check_segments
 from lshfast.index.stores.file_sections import (
     FIRST_SECTION,
     HEADER,
@@ -37,6 +37,7 @@ from lshfast.index.stores.file_sections import (
     newest_header,
     read_headers,
     segment_of,
+    segments_of,
     unlock,
     unpack_header,
     write_directory,
@@ -77,6 +78,9 @@ class FileStore(LockedStore):
         The header of the state in memory.
     """
 
+    # No method shares variables with a function within it, such as a comprehension: where memory is
+    # refused for what they share, Python may lose references to the arguments. The file would stay
+    # open and locked.
     path: str
     opened_header: bytes
     parameters: Parameters | None
@@ -122,17 +126,12 @@ class FileStore(LockedStore):
                 check = (
                     len(self._map) <= VERIFIED_WHEN_OPENED if verify is None else verify
                 )
-                fixed = [
-                    self._segment(record, check) for record in self._directory.segments
-                ]
+                fixed = segments_of(self._directory, self._map, check)
         except BaseException:
             self._release_file()
             raise
         self.parameters = self._directory.parameters
         self._segments = Segments(self.parameters, fixed)
-
-    def _segment(self, record: SegmentRecord, verify: bool) -> Segment:
-        return segment_of(self._directory, record, self._map, verify)
 
     def check_writable(self) -> None:
         super().check_writable()
@@ -195,7 +194,7 @@ class FileStore(LockedStore):
         tell = Meter(progress)
         fixed = self.segments.fixed
         unchanged, new = self.segments.merged(tell=tell)
-        self.check_sums([segment for segment in fixed if segment not in unchanged])
+        self.check_sums(_without(fixed, unchanged))
         if (
             new is None
             and len(unchanged) == len(fixed)
@@ -222,11 +221,9 @@ class FileStore(LockedStore):
                 file_sections.sync(file)
                 self._write_headers(file, header)
             data = mapped(file)
-            fixed = [
-                segment_of(directory, record, data, False)
-                for record in directory.segments
-            ]
-            all_segments = Segments(self.parameters, fixed)
+            all_segments = Segments(
+                self.parameters, segments_of(directory, data, False)
+            )
         except BaseException:
             with suppress(OSError, FormatError):
                 if read_headers(self._on_disk()).state == before:
@@ -376,16 +373,14 @@ class FileStore(LockedStore):
         with self.gate.reading(), named_format(self.path):
             data, _, _ = newest(self._check_open())
             check_headers(headers_of(data))
-            segments = [
-                self._segment(record, True) for record in self._directory.segments
-            ]
+            segments = segments_of(self._directory, self._map, True)
             check_segments(segments, self._directory.parameters)
 
     def check_sums(self, segments: list[Segment]) -> None:
         """Check the checksums of segments in the file, before they are written with new ones."""
         with named_format(self.path):
             for segment in segments:
-                self._segment(segment.where, True)
+                segment_of(self._directory, segment.where, self._map, True)
 
     def check_stored_sums(self) -> None:
         self.check_sums(self.segments.fixed)
@@ -596,6 +591,11 @@ def _kind_of_entries(segments: list[Segment], kind: str) -> str:
 def _room(segment: Segment) -> int:
     """Return the rows of a batch whose rebuilt tables are no longer than a fixed segment's."""
     return min(max(segment.tables.room(), 1), PIECE_ROWS)
+
+
+def _without(segments: list[Segment], others: list[Segment]) -> list[Segment]:
+    """Return the segments that are not among others."""
+    return [segment for segment in segments if segment not in others]
 
 
 def _is_written(segment: Segment) -> bool:

@@ -255,6 +255,13 @@ def segment_of(
     )
 
 
+def segments_of(directory: Directory, data: Bytes, verify: bool) -> list[Segment]:
+    """Return all segments over the bytes of a file."""
+    return [
+        segment_of(directory, record, data, verify) for record in directory.segments
+    ]
+
+
 def section_bytes(data: Bytes, section: Section) -> Bytes:
     """Return the bytes of a section, or raise FormatError if it is not inside the file."""
     if section.where % ALIGNMENT or section.where + section.nbytes > len(data):

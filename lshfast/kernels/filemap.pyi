@@ -1,0 +1,9 @@
+from typing_extensions import Buffer, disjoint_base
+
+__test__: dict[str, str]
+
+@disjoint_base
+class FileMap(Buffer):
+    def __init__(self, file: int, nbytes: int) -> None: ...
+    def __len__(self) -> int: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
