@@ -1,5 +1,5 @@
-/* The bytes of an open file in memory, for reading. The map keeps no descriptor: the file can be closed, and its lock ends
- * with it. */
+/* The bytes of an open file in memory, for reading. The map keeps no descriptor, so the file can be closed. (A lock of the
+ * file lasts as long as a map, unless it is released.) */
 #ifndef LSHFAST_FILEMAP_H
 #define LSHFAST_FILEMAP_H
 

@@ -1,7 +1,7 @@
 """Files that are mapped into memory.
 
-A map of Python keeps a second descriptor of its file before Python 3.13, and with it the lock of the file. So a reference
-that is lost, as in Python 3.11 where memory is refused, would leave the file open and locked until the process ends.
+A map of Python keeps a second descriptor of its file before Python 3.13. So a reference that is lost, as in Python 3.11
+where memory is refused, would leave the file open until the process ends.
 """
 
 cimport cython

@@ -84,6 +84,7 @@ class FileStore(LockedStore):
     path: str
     opened_header: bytes
     parameters: Parameters | None
+    _file: IO[bytes] | None = None
 
     def __init__(
         self,
@@ -116,7 +117,7 @@ class FileStore(LockedStore):
 
     def _open(self, verify: bool | None, header: bytes | None = None) -> None:
         file = open(self.path, "r+b" if self.mode == "r+" else "rb", buffering=0)  # noqa: SIM115 (it is kept)
-        self._file: IO[bytes] | None = file
+        self._file = file
         try:
             if self.mode == "r+":
                 lock_file(file, self.path)
@@ -422,17 +423,29 @@ class FileStore(LockedStore):
         self._release_file()
 
     def _release_file(self) -> None:
-        """Release the map, the segments in it, and the file."""
-        self._map = np.empty(0, np.uint8)
+        """Release the file, its map, and the segments in it; what needs memory comes last."""
+        if self._file is not None and not self._file.closed:
+            try:
+                self._unlock()
+            finally:
+                self._file.close()
+        self._file = None
         if self._segments is not None:
             self._segments.fixed = []
-        if self._file is not None and not self._file.closed:
-            if self.mode == "r+" and self._is_owner():
-                with suppress(OSError):  # Windows: another process holds the lock
-                    # Without this, existing maps of the file would keep the lock.
-                    unlock(self._file)
-            self._file.close()
-        self._file = None
+        self._map = np.empty(0, np.uint8)
+
+    def _unlock(self) -> None:
+        """Release the lock, which existing maps of the file would keep."""
+        file = self._file
+        if file is None or file.closed or self.mode != "r+" or not self._is_owner():
+            return
+        try:  # noqa: SIM105 (`suppress` needs memory before the file is closed)
+            unlock(file)
+        except OSError:  # Windows: another process holds the lock
+            pass
+
+    def __del__(self) -> None:
+        self._unlock()  # where nobody has closed it
 
     def check_keys(self, keys: Column) -> None:
         with self.gate.reading():
