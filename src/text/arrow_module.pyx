@@ -169,6 +169,8 @@ cdef class _ArrowColumn:
         cdef ArrowArrayStream* stream = <ArrowArrayStream*>PyCapsule_GetPointer(capsule, "arrow_array_stream")
         if stream.release == NULL:
             raise ValueError("the Arrow stream has been released: it can be read once")
+        if stream.get_schema == NULL or stream.get_next == NULL or stream.get_last_error == NULL:
+            raise ValueError("a malformed Arrow stream: missing functions")
         if stream.get_schema(stream, &self.schema) != 0:
             raise ValueError(_stream_error(stream))
         self.stream = capsule
@@ -199,6 +201,8 @@ cdef class _ArrowColumn:
             raise ValueError("a malformed Arrow struct: negative length or missing columns")
         if array.null_count != 0 and array.n_buffers > 0 and array.buffers[0] != NULL:
             raise TypeError(f"texts is of type {self.source}, a struct that may be null; pass its column")
+        if array.children == NULL or array.children[0] == NULL:
+            raise ValueError("a malformed Arrow struct: missing columns")
         part = array.children[0][0]
         if array.length > part.length - array.offset:
             raise ValueError("a malformed Arrow struct: its column is too short")
@@ -538,7 +542,7 @@ cdef tuple _places_of_lists(const ArrowArray* array, tuple layout, first_row):
     cdef bint one_length = kind == "one length"
     cdef const uint8_t* valid = _validity(array, 1 if one_length else 3 if views else 2)
     cdef int64_t i, at, n = array.length, start, stop, each = width, most
-    if array.n_children != 1 or (n and not one_length and array.buffers[1] == NULL):
+    if array.n_children != 1 or array.children == NULL or (n and not one_length and array.buffers[1] == NULL):
         raise ValueError("a malformed Arrow list: missing elements or offsets")
     if n and views and array.buffers[2] == NULL:
         raise ValueError("a malformed Arrow list: missing sizes")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import shutil
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
@@ -20,7 +21,7 @@ from unittest import mock
 
 import numpy as np
 
-from lshfast import FormatError
+from lshfast import FormatError, stages
 from lshfast._common.container import Manifest
 from lshfast._engine.clusters.file import read_clusters, write_clusters
 from lshfast._engine.clusters.lasting import ClusterTable
@@ -28,14 +29,17 @@ from lshfast._engine.options.stored import read_options
 from lshfast._engine.parts.stage_index import DataFile, data_file, write_index
 from lshfast._engine.parts.task_files import task_path, writing
 from lshfast._engine.parts.task_reader import TaskFile
-from lshfast._io import DataError
+from lshfast._io import DataError, hash_lists, open_corpus
+from lshfast.datasketch import lsh_bloom
 from lshfast.exact.prefix_file import read_sets
 from lshfast.genomes import read_signatures, sketch, sketch_files, write_signatures
 from lshfast.images.decoding import ImageError, decode, quiet_decoder
+from lshfast.images.job import read_known
 from lshfast.index.index_file import any_index
 from lshfast.index.shards.build import PLAN, read_plan
 from lshfast.index.shards.folder import RECORD, read_record
 from lshfast.join.external.run_file import BLOCK_RECORDS, RunReader, write_run
+from lshfast.stages.stage_plan import PLAN_FILE, read_stage_plan
 from tests.fuzz.damage import damaged
 
 GOLDEN = Path(__file__).parents[1] / "index" / "golden_index"
@@ -196,6 +200,91 @@ def read_shard_plan(path: Path) -> None:
         read_plan(str(path.parent))
 
 
+# ---- plans, lists and filters ----
+
+ROWS_OF_PLAN = b"".join(b'{"text": "some words of row %d"}\n' % row for row in range(9))
+
+
+def valid_plan(folder: Path) -> list[bytes]:
+    files = []
+    for number, options in enumerate(({}, {"pairs": "pairs"})):
+        place = folder / f"plan-{number}"
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir()
+        rows = place / "rows.jsonl"
+        rows.write_bytes(ROWS_OF_PLAN)
+        outputs = {name: str(place / of) for name, of in options.items()}
+        work = place / "work"
+        stages.plan(rows, work=work, output=place / "kept", shards=2, **outputs)
+        files.append((work / PLAN_FILE).read_bytes())
+    return files
+
+
+def read_plan_of_stages(path: Path) -> None:
+    path.parent.chmod(0o700)
+    read_stage_plan(str(path.parent))
+
+
+def valid_hashes(_: Path) -> list[bytes]:
+    rows = "".join(
+        f"{number}.png,{number:064x},pdq,1,80,64,48,900\n" for number in range(4)
+    )
+    heads = ["path,hash,kind,version,quality,width,height,nbytes\n", "path,hash,kind\n"]
+    short = "".join(f"{number}.png,{number:064X},pdq\n" for number in range(4))
+    return [(heads[0] + rows).encode(), (heads[1] + short).encode()]
+
+
+def read_hashes(path: Path) -> None:
+    corpus = open_corpus(
+        str(path), column=hash_lists.HASH, id_column=hash_lists.PATH, by=hash_lists.KIND
+    )
+    known, _ = read_known(corpus, "pdq")
+    assert len(known.paths) == len(known.codes) == corpus.accepted
+
+
+BLOOM = {"num_perm": 8, "n": 20, "fp": 0.1, "params": (4, 2)}
+
+
+def valid_filters(folder: Path) -> list[bytes]:
+    from lshfast.datasketch import MinHash, MinHashLSHBloom
+
+    files = []
+    for count in (0, 3):
+        place = folder / f"filters-{count}"
+        shutil.rmtree(place, ignore_errors=True)
+        filters = MinHashLSHBloom(**BLOOM, save_dir=place)
+        for number in range(count):
+            sketch_of_row = MinHash(num_perm=8)
+            sketch_of_row.update_batch([b"a", b"b%d" % number])
+            filters.insert(sketch_of_row)
+        filters.close()
+        files.append((place / lsh_bloom.NAME).read_bytes())
+    return files
+
+
+def read_filters(path: Path) -> None:
+    from lshfast.datasketch import MinHash, MinHashLSHBloom
+
+    filters = MinHashLSHBloom(**BLOOM, save_dir=path.parent)
+    with suppress(TypeError):  # the sketches of the file are others
+        filters.query(MinHash(num_perm=8))
+        filters.insert(MinHash(num_perm=8))
+    filters.close()
+
+
+def valid_band_filter(folder: Path) -> list[bytes]:
+    path = folder / "table"
+    path.unlink(missing_ok=True)
+    table = lsh_bloom.BloomTable(20, 0.1, band_size=2, fname=path)
+    table.insert([3, 4])
+    table.sync()
+    return [path.read_bytes()]
+
+
+def read_band_filter(path: Path) -> None:
+    lsh_bloom.BloomTable(20, 0.1, band_size=2, fname=path).query([3, 4])
+
+
 def manifest(
     record: Manifest, *values: dict[str, Any]
 ) -> Callable[[Path], list[bytes]]:
@@ -236,6 +325,10 @@ OWN: list[Kind] = [
         lambda path: read_options(str(path.parent / "t.jsonl")),
         "t.jsonl.options.json",
     ),
+    Kind(valid_plan, read_plan_of_stages, PLAN_FILE),
+    Kind(valid_hashes, read_hashes, "hashes.csv"),
+    Kind(valid_filters, read_filters, lsh_bloom.NAME),
+    Kind(valid_band_filter, read_band_filter, "table.bloom"),
 ]
 
 

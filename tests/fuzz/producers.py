@@ -167,6 +167,58 @@ def drawn_contents(chance: Random) -> Exported:
     return Exported(capsules, copy, array)
 
 
+class Streamed:
+    """What has the Arrow interface of streams, of batches of different sources."""
+
+    def __init__(self, capsule: Any, *memory: Any) -> None:
+        self._capsule = capsule
+        self._memory = memory
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self._capsule
+
+
+class ArrowStream(ctypes.Structure):
+    """The struct of the C stream interface: its functions, and what belongs to the producer."""
+
+
+STREAM_FUNCTION = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.POINTER(ArrowStream), ctypes.POINTER(ArrowArray)
+)
+ArrowStream._fields_ = [
+    ("get_schema", ctypes.c_void_p),
+    ("get_next", ctypes.c_void_p),
+    ("get_last_error", ctypes.c_void_p),
+    ("release", ctypes.c_void_p),
+    ("private_data", ctypes.c_void_p),
+]
+STREAM_ERRORS = [5, 12, 22, -1, 2**31 - 1]
+
+
+def drawn_stream(chance: Random) -> Streamed:
+    """Return a stream of which some batches are spoiled, some fail, and functions may be missing."""
+    array = chance.choice(valid_arrays(chance))
+    chunked = pa.chunked_array([array] * chance.randrange(0, 4), array.type)
+    capsule = chunked.__arrow_c_stream__()
+    stream = inside(capsule, b"arrow_array_stream", ArrowStream)
+    own_next = STREAM_FUNCTION(stream.get_next)
+
+    def get_next(stream_of_call: Any, batch: Any) -> int:
+        if chance.random() < 0.1:
+            return chance.choice(STREAM_ERRORS)
+        status = own_next(stream_of_call, batch)
+        if not status and batch.contents.n_buffers and chance.random() < 0.5:
+            spoil(batch.contents, chance)
+        return status
+
+    changed = STREAM_FUNCTION(get_next)
+    stream.get_next = ctypes.cast(changed, ctypes.c_void_p).value
+    if chance.random() < 0.1:
+        missing = chance.choice(["get_schema", "get_next", "get_last_error"])
+        setattr(stream, missing, None)
+    return Streamed(capsule, changed, own_next, chunked)
+
+
 READERS: list[Callable[[Any], Any]] = [
     lambda source: word_shingles(Texts(source), 2, 1),
     lambda source: read_column(source),
@@ -176,8 +228,12 @@ READERS: list[Callable[[Any], Any]] = [
 
 def try_arrow(data: bytes, folder: Path) -> None:
     chance = Random(data)
-    if chance.random() < 0.5:
+    (kind,) = chance.choices(["contents", "stream", "array"], [2, 1, 1])
+    source: Any
+    if kind == "contents":
         source = drawn_contents(chance)
+    elif kind == "stream" and hasattr(pa.ChunkedArray, "__arrow_c_stream__"):
+        source = drawn_stream(chance)
     else:
         capsules = chance.choice(valid_arrays(chance)).__arrow_c_array__()
         for _ in range(chance.choice([0, 1, 1, 2])):

@@ -724,6 +724,70 @@ static void check_pairs(void) {
     }
 }
 
+/* Rows of equal keys have equal numbers, and others do not, where keys share the half that is in their records. */
+static void check_buckets(void) {
+    for EACH_ROUND(round, 60) {
+        size_t n = below(150), bands = 1 + below(3), band = below(bands);
+        uint64_t *keys = numbers(n * bands), *records = numbers(n), *scratch = numbers(n);
+        int64_t *members = buffer(n * sizeof *members);
+        int32_t *found = buffer(n * bands * sizeof *found);
+        for (size_t i = 0; i < n; i++) {
+            members[i] = (int64_t)(n - 1 - i);
+            for (size_t c = 0; c < bands; c++) {
+                uint64_t half = below(4);
+                found[i * bands + c] = -1;
+                keys[i * bands + c] = unmix64(half << 32 | below(round % 2 ? 5 : 40));
+            }
+        }
+        size_t count = bands_records(keys, bands, band, members, n, records);
+        bands_sort_records(records, count, scratch);
+        size_t buckets = bands_number_buckets(records, count, members, keys, bands, band, found);
+        for (size_t x = 0; x < n; x++) {
+            size_t alike = 0;
+            int32_t number = found[x * bands + band];
+            for (size_t y = 0; y < n; y++) {
+                int equal = keys[(size_t)members[x] * bands + band] == keys[(size_t)members[y] * bands + band];
+                alike += equal && x != y;
+                CHECK(x == y || number < 0 || equal == (number == found[y * bands + band]));
+            }
+            CHECK(alike ? number >= 0 && (size_t)number < buckets : number == -1);
+        }
+        note(buckets);
+        free(keys);
+        free(records);
+        free(scratch);
+        free(members);
+        free(found);
+    }
+}
+
+/* Keys of single slots that are judged apart, by those of bands of one row. */
+static void check_keys_apart(void) {
+    for EACH_ROUND(round, 60) {
+        size_t n = below(5), k = 1 + below(300), bands = 1 + below(k);
+        uint64_t *signatures = numbers(n * k), *alike = numbers(k), *expected = numbers(bands);
+        uint64_t *keys = numbers(n * bands);
+        for (size_t i = 0; i < n * k; i++) signatures[i] = below(4) ? anything() : EMPTY_SLOT;
+        for EACH_LEVEL(level) {
+            bands_keys_apart(bands_levels[level], signatures, n, k, bands, keys);
+            for (size_t i = 0; i < n; i++) {
+                memcpy(alike, signatures + i * k, k * sizeof *alike);
+                if (alike[0] == EMPTY_SLOT) alike[0] = 0; /* a row that begins with it has no keys otherwise */
+                bands_keys(bands_levels[CPU_SCALAR], alike, 1, k, bands, 1, expected);
+                for (size_t b = 0; b < bands; b++) {
+                    int empty = signatures[i * k + b] == EMPTY_SLOT;
+                    CHECK(keys[i * bands + b] == (empty ? EMPTY_SLOT : expected[b]));
+                }
+            }
+        }
+        note_all(keys, n * bands);
+        free(signatures);
+        free(alike);
+        free(expected);
+        free(keys);
+    }
+}
+
 static void check_sorting(void) {
     for EACH_ROUND(round, 20) {
         size_t n = 4000 + below(3000);
@@ -1083,7 +1147,8 @@ int main(void) {
     static void (*const checks[])(void) = {
         check_field, check_utf8, check_classify, check_tokens, check_batches_of_tokens, check_blocks,
         check_words_between_edges, check_windows, check_shingles, check_sketches,
-        check_rounds, check_band_keys, check_keys_of_bands, check_pairs, check_sorting, check_digits, check_distinct,
+        check_rounds, check_band_keys, check_keys_of_bands, check_pairs, check_buckets, check_keys_apart,
+        check_sorting, check_digits, check_distinct,
         check_rows_that_begin_alike,
         check_words_at, check_samples, check_overlap, check_similarities, check_agreement, check_groups, check_rows,
     };

@@ -510,6 +510,24 @@ has_streams = pytest.mark.skipif(
     not hasattr(pa.ChunkedArray, "__arrow_c_stream__"), reason="pyarrow before 16"
 )
 
+FUNCTIONS_OF_STREAMS = ["get_schema", "get_next", "get_last_error"]
+
+
+@has_streams
+@pytest.mark.parametrize("missing", range(len(FUNCTIONS_OF_STREAMS)))
+def test_streams_without_a_function_are_refused(missing):
+    capsule = pa.chunked_array([["a"]]).__arrow_c_stream__()
+    pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer_of.restype = ctypes.c_void_p
+    pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    functions = (ctypes.c_void_p * len(FUNCTIONS_OF_STREAMS)).from_address(
+        pointer_of(capsule, b"arrow_array_stream")
+    )
+    functions[missing] = None
+    with pytest.raises(ValueError, match="a malformed Arrow stream: missing functions"):
+        Texts(Stream(capsule))
+
+
 READ_TWICE = """
 import gc
 import pyarrow as pa
