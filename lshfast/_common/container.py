@@ -323,7 +323,7 @@ def mapped(file: IO[bytes]) -> Bytes:
         return np.frombuffer(
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8
         )
-    return np.frombuffer(FileMap(file.fileno(), nbytes), np.uint8)
+    return np.frombuffer(memoryview(FileMap(file.fileno(), nbytes)), np.uint8)
 
 
 @contextmanager
