@@ -63,7 +63,36 @@ static void check(size_t n, size_t words, const uint64_t *constants) {
     free(tokens), free(masks), free(weights), free(x);
 }
 
+/* Bits at zero that are drawn: the others stay, and opposite vectors have opposite codes. */
+static void check_drawn_zeros(size_t bits) {
+    const size_t words = (bits + 63) / 64;
+    uint64_t *zero = numbers(words), *code = numbers(words), *opposite = numbers(words);
+    int empty = 1;
+    for (size_t w = 0; w < words; w++) {
+        const uint64_t used = bits - 64 * w >= 64 ? UINT64_MAX : ((uint64_t)1 << (bits - 64 * w)) - 1;
+        zero[w] = anything() & used;
+        code[w] = anything() & used & ~zero[w];
+        opposite[w] = used & ~zero[w] & ~code[w];
+        empty &= zero[w] == used;
+    }
+    uint64_t *signs = copy_of(code, words * sizeof *code);
+    uint64_t seed = anything();
+    simhash_settle(code, zero, bits, SIMHASH_ZERO_IS_DRAWN, seed);
+    simhash_settle(opposite, zero, bits, SIMHASH_ZERO_IS_DRAWN, seed);
+    for (size_t w = 0; w < words && !empty; w++) {
+        const uint64_t used = bits - 64 * w >= 64 ? UINT64_MAX : ((uint64_t)1 << (bits - 64 * w)) - 1;
+        CHECK((code[w] & ~zero[w]) == signs[w]);
+        CHECK((code[w] ^ opposite[w]) == used);
+    }
+    note_all(code, words);
+    free(zero);
+    free(code);
+    free(opposite);
+    free(signs);
+}
+
 int main(void) {
+    for (size_t bits = 1; bits < 300; bits++) check_drawn_zeros(bits);
     uint64_t constants[MOST];
     simhash_constants(5, MOST, constants);
     for (size_t words = 1; words <= MOST; words++) {
