@@ -13,7 +13,7 @@ from lshfast._common.run_key import draw_hash_key
 from lshfast._common.types import UInt64Array
 from lshfast._common.urls import compared_parts
 from lshfast._common.value_codes import is_missing_value
-from lshfast.kernels.text import Texts, two_tokens_of_texts
+from lshfast.kernels.text import HashKey, Texts, two_tokens_of_texts
 
 # What a column begins with whose values are compared as URLs.
 OF_URLS = "url:"
@@ -84,11 +84,19 @@ class ExactKeys:
         The keys of the first rows.
     are_urls : bool, default False
         Whether strings are compared as URLs.
+    secret : pair of HashKey, optional
+        The keys of the hashes; drawn by default.
     """
 
-    def __init__(self, values: Iterable[Any] = (), *, are_urls: bool = False) -> None:
+    def __init__(
+        self,
+        values: Iterable[Any] = (),
+        *,
+        are_urls: bool = False,
+        secret: tuple[HashKey, HashKey] | None = None,
+    ) -> None:
         self._are_urls = are_urls
-        self._secret = draw_hash_key(), draw_hash_key()
+        self._secret = secret or (draw_hash_key(), draw_hash_key())
         self._pending: list[bytes] = []
         self._pending_bytes = 0
         self._prints = GrowingArray(np.uint64, 3)

@@ -51,7 +51,7 @@ def blocks(file: File) -> Generator[Block, None, None]:
             block.ids = _key_values(block, batch, layout.id_column)
             block.orders = _key_values(block, batch, layout.order_column)
             block.values = _by_values(batch, layout.by)
-            block.exact_keys = _exact_keys(batch, layout.key_column)
+            block.exact_keys = exact_keys_of(batch, layout.key_column)
         for name in carried:
             block.bad = dict(undecodable_values(batch.column(name), name)) | block.bad
         yield block
@@ -521,7 +521,7 @@ def _key_values(block: Block, batch: Any, name: str | None) -> list[Any]:
     return values
 
 
-def _exact_keys(batch: Any, name: str | None) -> list[Any]:
+def exact_keys_of(batch: Any, name: str | None) -> list[Any]:
     """Return the column of exact keys as Python values; strings are bytes."""
     if name is not None:
         column = column_of(batch, name)

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 from lshfast._common.choices import ItemMeasure, Kind, plural, usual_measure
 from lshfast._common.column_paths import checked_columns, is_joined
 from lshfast._engine.account.report import Summary
+from lshfast._engine.indexes.run_indexes import (
+    COLUMNS_OF_EARLIER_FILES,
+    columns_of_earlier,
+)
+from lshfast._engine.kinds import item_kind
 from lshfast._engine.options.declaration import check_names
 from lshfast._engine.options.rules import TAKES, of_group, takes_options
 from lshfast._engine.plan import AnyPlan, Grouping, Keep, check_bands_only, plan_for
 from lshfast._engine.preference import check_keep_measure
 from lshfast.shingling import Unit
 from lshfast.spark.by_value import Guard, counted_by
+from lshfast.spark.earlier import EarlierRows
+from lshfast.spark.exact_keys import KEY, NamedKeys
+from lshfast.spark.ids import ID_TYPES
 from lshfast.spark.points import VectorRun
 from lshfast.spark.run import FILE, FrameRows, Limits, Run
 from lshfast.spark.session import check_pyspark
@@ -25,8 +34,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from lshfast._engine.options.types import SparkDedupOptions, SparkPairOptions
-
-ID_TYPES = "tinyint", "smallint", "int", "bigint", "string"
 
 # The run over items of each kind, the types of their columns, and their measures.
 RUNS: dict[Kind, type[Run]] = {"text": Run, "vector": VectorRun}
@@ -48,6 +55,34 @@ OPTIONS_OF_PAIRS = [name for name in TAKES["spark.pairs"].names if name in OF_PL
 RESULT = "keep", "kept_key", "similarity", "group"
 
 
+@dataclass(frozen=True)
+class RowChoice:
+    """Which rows stay.
+
+    Attributes
+    ----------
+    keep : str or Column
+        As for `dedup`.
+    exact_key : NamedKeys, optional
+    earlier : EarlierRows, optional
+        Rows similar to one of them are removed first.
+    """
+
+    keep: Keep | Column = "first"
+    exact_key: NamedKeys | None = None
+    earlier: EarlierRows | None = None
+
+    @property
+    def result(self) -> list[str]:
+        """The names of the columns of the result, besides that of the ids."""
+        names = list(RESULT)
+        if self.earlier is not None:
+            names.append("earlier")
+        if self.exact_key is not None:
+            names.append("same_key")
+        return names
+
+
 @takes_options("spark.dedup")
 def dedup(
     df: DataFrame,
@@ -60,6 +95,7 @@ def dedup(
     exact: bool | None = None,
     groups: Grouping = "star",
     keep: Keep | Column = "first",
+    against: DataFrame | None = None,
     measure: ItemMeasure | None = None,
     **options: Unpack[SparkDedupOptions],
 ) -> DataFrame:
@@ -94,6 +130,20 @@ def dedup(
         The row of a group to keep: the one with the least or the greatest id, by length as for
         `lshfast.dedup`, or the one with the greatest value of a column, such as ``df.date``. Among
         equal values the row with the least id is kept.
+    against : DataFrame, optional
+        Earlier texts: a row that is similar to one of them is removed for the most similar one of
+        the first 256 in the order of their ids, before rows are compared with each other. Their ids
+        may be equal to each other, and to ids of `df`; they are not null. An index is an error,
+        because it has no texts: give those of its entries.
+    against_column : str or sequence of str, optional
+        The columns of the texts of `against`, if they are not those of `text`.
+    against_id_column : str, optional
+        The column of the ids of `against`, if it is not that of `id`.
+    exact_key : str, optional
+        A column of `df` of any type, whose values are keys: of the rows with equal ones, the row
+        that `keep` prefers is compared with others, and the others are removed for it, whatever
+        their texts. ``url:COLUMN`` compares URLs as `lshfast.dedup_files` does. A row with a null,
+        NaN or empty value has no key.
     by : str, optional
         A column of `df`, such as a source: the figures of `dedup_with_summary` say how many rows
         with each of its values were removed. Spark reads `df` once more.
@@ -108,17 +158,21 @@ def dedup(
 
         - the id, under its name in `df`;
         - keep: boolean, whether the row is kept;
-        - kept_key: id of the row that is kept instead; the id of the row itself if it is kept;
+        - kept_key: id of the row, or earlier row, that is kept instead; the id of the row itself if
+          it is kept. If one of `df` and `against` has strings as ids, and the other integers, a
+          string;
         - similarity: double, similarity to that row, in [0, 1]; 1 if the row is kept;
-        - group: the least id of its group.
+        - group: the least id of its group;
+        - earlier: boolean, whether the row was removed for an earlier one; with `against`;
+        - same_key: boolean, whether the row was removed by its key; with `exact_key`.
 
     Raises
     ------
     ImportError
         If PySpark is not installed.
     TypeError
-        If `df` is not a DataFrame of Spark, or a column has another type; the error names the
-        argument.
+        If `df` or `against` is not a DataFrame of Spark, or a column has another type; the error
+        names the argument.
     ValueError
         If a column is missing, an id is null or occurs twice, a value of `keep` is missing, a text
         is not UTF-8, a vector has another length than others or a value that is null or not finite
@@ -164,6 +218,7 @@ def dedup(
         exact=exact,
         groups=groups,
         keep=keep,
+        against=against,
         measure=measure,
         **options,
     )[0]
@@ -175,6 +230,7 @@ def dedup_with_summary(
     id: str = "id",
     *,
     keep: Keep | Column = "first",
+    against: DataFrame | None = None,
     by: str | None = None,
     max_removed: float | None = None,
     limits: Limits | None = None,
@@ -184,7 +240,7 @@ def dedup_with_summary(
 
     Parameters
     ----------
-    df, text, id, keep, by, max_removed
+    df, text, id, keep, against, by, max_removed
         As for `dedup`.
     limits : Limits, optional
         Sizes from which the run proceeds in another way. The result does not depend on them.
@@ -217,14 +273,40 @@ def dedup_with_summary(
     >>> summary.read, summary.kept, summary.removed  # doctest: +SKIP
     (3, 2, 1)
     """
-    return dedup_frame(df, text, id, keep, Guard(by, max_removed), limits, options)
+    exact_key = options.pop("exact_key", None)
+    names = {
+        name: options.pop(name, None) for name in COLUMNS_OF_EARLIER_FILES.values()
+    }
+    columns = columns_of_earlier(names, against is not None)
+    choice = RowChoice(
+        keep,
+        None if exact_key is None else NamedKeys.of(exact_key),
+        None
+        if against is None
+        else earlier_of(
+            against, columns.get("column", text), columns.get("id_column", id)
+        ),
+    )
+    return dedup_frame(df, text, id, choice, Guard(by, max_removed), limits, options)
+
+
+def earlier_of(against: Any, text: str | Sequence[str], id: str) -> EarlierRows:
+    """Check and return earlier rows."""
+    check_frame("against", against)
+    try:
+        kind_of_column(against, text, ("text",))
+        return EarlierRows.of(source_of(against, text, id, RowChoice()).frame)
+    except TypeError as error:
+        raise TypeError(f"against: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"against: {error}") from None
 
 
 def dedup_frame(
     df: DataFrame,
     text: str | Sequence[str],
     id: str,
-    keep: Keep | Column,
+    choice: RowChoice,
     guard: Guard,
     limits: Limits | None,
     options: dict[str, Any],
@@ -235,16 +317,18 @@ def dedup_frame(
     """Return the result of `dedup_with_summary`; with `files`, also the column FILE."""
     kind = kind_of_column(df, text, kinds)
     plan = plan_of("dedup", OPTIONS, options, kind)
-    if isinstance(keep, str):
-        check_keep_measure(keep, plan.measure)
-    source = source_of(df, text, id, keep, files)
+    if isinstance(choice.keep, str):
+        check_keep_measure(choice.keep, plan.measure)
+    if choice.earlier is not None:
+        item_kind(kind).check_earlier_texts(plan)
+    source = source_of(df, text, id, choice, files)
     name = df.select(id).columns[0]
-    if name in RESULT:
+    if name in choice.result:
         raise ValueError(
             f"id: the result has a column {name!r} of its own; rename that of the ids"
         )
     guard.check(df)
-    run = run_of(kind, source, plan, limits)
+    run = run_of(kind, source, plan, limits, choice.earlier)
     result, summary = run.result()
     try:
         summary = counted_by(df, id, result, summary, guard)
@@ -387,13 +471,19 @@ def pairs_with_summary(
     """
     kind = kind_of_column(df, text)
     plan = plan_of("pairs", OPTIONS_OF_PAIRS, options, kind)
-    return run_of(kind, source_of(df, text, id, "first"), plan, limits).pairs()
+    return run_of(kind, source_of(df, text, id, RowChoice()), plan, limits).pairs()
 
 
-def run_of(kind: Kind, source: FrameRows, plan: AnyPlan, limits: Limits | None) -> Run:
+def run_of(
+    kind: Kind,
+    source: FrameRows,
+    plan: AnyPlan,
+    limits: Limits | None,
+    earlier: EarlierRows | None = None,
+) -> Run:
     """Return a run over rows whose items are of a kind."""
     run: Any = RUNS[kind]
-    return run(source, plan, draw_content_key(), limits or Limits())  # type: ignore[no-any-return]
+    return run(source, plan, draw_content_key(), limits or Limits(), earlier)  # type: ignore[no-any-return]
 
 
 def plan_of(
@@ -468,7 +558,7 @@ def source_of(
     df: DataFrame,
     text: str | Sequence[str],
     id: str,
-    keep: Keep | Column,
+    choice: RowChoice,
     files: bool = False,
 ) -> FrameRows:
     """Check and return the columns of a run; with `files`, also the file of each row."""
@@ -484,6 +574,7 @@ def source_of(
         text_column(df, checked_columns(text, "text")).alias("text"),
     ]
     policy: str | None = None
+    keep = choice.keep
     if isinstance(keep, Column):
         columns.append(keep.alias("value"))
     elif keep in get_args(Keep):
@@ -492,6 +583,11 @@ def source_of(
         raise ValueError(
             f"keep must be one of {', '.join(get_args(Keep))}, or a Column, not {keep!r}"
         )
+    values_of_keys = None
+    if choice.exact_key is not None:
+        key_column, values_of_keys = choice.exact_key
+        type_of_column(df, "exact_key", key_column)
+        columns.append(F.col(key_column).alias(KEY))
     if files:
         columns.append(F.input_file_name().alias(FILE))
-    return FrameRows(df.select(*columns), policy)
+    return FrameRows(df.select(*columns), policy, values_of_keys)

@@ -184,8 +184,9 @@ def _largest_groups(
         removed = removed.where(
             F.col(VALUE).isNull() if text is None else F.col(VALUE) == text
         )
+    of_group = [name for name in ("kept_key", "earlier") if name in rows.columns]
     sizes = (
-        removed.groupBy("kept_key")
+        removed.groupBy(*of_group)
         .count()
         .orderBy(F.desc("count"), "kept_key")
         .limit(MOST_GROUPS)

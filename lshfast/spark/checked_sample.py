@@ -22,7 +22,7 @@ from lshfast.quality.api import (
 from lshfast.quality.result import CheckResult
 from lshfast.quality.run import CheckOptions
 from lshfast.shingling import Unit
-from lshfast.spark.api import kind_of_column, source_of
+from lshfast.spark.api import RowChoice, kind_of_column, source_of
 from lshfast.spark.draw import Draw
 from lshfast.spark.ids import check_ids
 from lshfast.spark.run import FrameRows
@@ -119,7 +119,7 @@ def check(
         check_int("examples", examples, 0, MOST_SAMPLE),
     )
     kind_of_column(df, text, ("text",))
-    source = source_of(df, text, id, "first")
+    source = source_of(df, text, id, RowChoice())
     with running(df.sparkSession):
         number = check_ids(source.frame)
         if number <= check_options.sample:

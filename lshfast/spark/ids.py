@@ -1,4 +1,4 @@
-"""The ids of a DataFrame must be different, and not null."""
+"""The ids of a DataFrame: their types, and that they are different and not null."""
 
 from __future__ import annotations
 
@@ -6,6 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+ID_TYPES = "tinyint", "smallint", "int", "bigint", "string"
+
+
+def common_type(first: str, second: str) -> str:
+    """Return the type of ID_TYPES that has ids of two of them; string for a string and a number.
+
+    Examples
+    --------
+    >>> common_type("int", "bigint"), common_type("int", "string")
+    ('bigint', 'string')
+    """
+    return max(first, second, key=ID_TYPES.index)
 
 
 def check_ids(frame: DataFrame, name: str = "id") -> int:

@@ -16,6 +16,7 @@ from lshfast._common.threads import thread_count
 from lshfast._common.types import AnyArray, Int64Array, UInt64Array
 from lshfast._engine.account.findings import Findings
 from lshfast._engine.clock import Clock
+from lshfast._engine.earlier_texts import EarlierRowsOf
 from lshfast._engine.kinds.kind import Request
 from lshfast._engine.points import marks_of_points, pairs_of_part, run_points
 from lshfast._items.bucket_join import BucketJoin
@@ -32,8 +33,8 @@ from lshfast._items.measures import PointPlan
 from lshfast.banding.bands import Bands
 from lshfast.index.measure import Measure
 from lshfast.index.neighbors.points import PointFormat
-from lshfast.kernels.text import HashKey
 from lshfast.sketch.minhash import EMPTY
+from lshfast.spark.exact_keys import KeyColumn
 from lshfast.spark.tasks import (
     Batch,
     ContentKey,
@@ -43,6 +44,8 @@ from lshfast.spark.tasks import (
     array_of_binary,
     binary_column,
     edges_of,
+    hash_keys,
+    returned_columns,
     signed,
 )
 from lshfast.spark.workers import WorkerTask
@@ -89,8 +92,7 @@ def folder_for(table: Table, spool_bytes: int) -> Iterator[str | None]:
 class MarkTask(WorkerTask):
     """Compute the keyed hashes by which equal vectors are recognized.
 
-    Input: id, text, and optional further columns, which are returned as they are. Output: those
-    except the text, and
+    Input: id, text, and optional further columns. Output: `returned_columns`, and
 
     - low, high: the hashes of the words of the vector under two secret keys;
     - length: the bytes of the words;
@@ -99,6 +101,7 @@ class MarkTask(WorkerTask):
 
     plan: PointPlan
     key: ContentKey
+    exact_key: KeyColumn | None = None
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         pa = optional("pyarrow", "spark")
@@ -109,11 +112,7 @@ class MarkTask(WorkerTask):
             marks[~points.missing] = marks_of_points(points.words, hash_keys(self.key))
             width = 0 if reader.format is None else reader.format.dim
             lengths = np.where(points.missing, 0, 8 * points.words.shape[1])
-            columns = {
-                name: batch.column(name)
-                for name in batch.schema.names
-                if name != "text"
-            }
+            columns = returned_columns(batch, self.key, self.exact_key)
             columns |= {
                 "low": pa.array(signed(marks[:, 0])),
                 "high": pa.array(signed(marks[:, 1])),
@@ -125,12 +124,6 @@ class MarkTask(WorkerTask):
                 ),
             }
             yield pa.RecordBatch.from_pydict(columns)
-
-
-def hash_keys(key: ContentKey) -> tuple[HashKey, HashKey]:
-    """Return the keys by which equal items are recognized."""
-    one, other = key
-    return HashKey(one, 1, 1, 0), HashKey(other, 1, 1, 0)
 
 
 @dataclass(frozen=True)
@@ -335,12 +328,15 @@ class PointGroupTask(EngineTask):
     format: PointFormat = field(kw_only=True)
     buckets: BucketPlan = field(kw_only=True)
 
-    def _findings(self, table: Table, keep: Any) -> Findings:
+    def _findings(
+        self, table: Table, keep: Any, earlier: EarlierRowsOf | None
+    ) -> Findings:
         reader = PointReader(self.plan.kind, self.plan.measure, self.format)
         points = points_of_table(reader, table)
         with folder_for(table, self.spool_bytes) as folder:
             request = Request(
                 keep=keep,
+                against=earlier,
                 format_of=lambda: self.format,
                 folder=folder,
                 buckets=self.buckets,

@@ -59,7 +59,7 @@ class VectorRun(Run):
     content = "width"
 
     def _with_sketches(self) -> DataFrame:
-        task = MarkTask(self.plan, self.key)
+        task = MarkTask(self.plan, self.key, self.source.exact_key)
         types = self._types_of_rows()
         schema = f"{types}, low long, high long, length long, width long"
         return self.source.frame.mapInArrow(task, schema)

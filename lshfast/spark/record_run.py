@@ -28,8 +28,8 @@ from lshfast.records.linking import link_tables, linked_run
 from lshfast.records.links.decision import CandidateScores, ChosenLinks, links_of
 from lshfast.records.options import LinkOptions
 from lshfast.records.tables.record_table import RecordTable
-from lshfast.spark.api import ID_TYPES, check_frame, type_of_column
-from lshfast.spark.ids import check_ids
+from lshfast.spark.api import check_frame, type_of_column
+from lshfast.spark.ids import ID_TYPES, check_ids
 from lshfast.spark.record_model import RecordModel
 from lshfast.spark.record_tasks import RecordKeyTask, ScoreTask
 from lshfast.spark.session import running

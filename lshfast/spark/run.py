@@ -7,6 +7,9 @@
 3. *Engine.* The texts of components of two or more rows are read again. The rows of a component are
    sent to one task, which runs the engine of one machine on them. So the groups and pairs are those
    of one machine.
+
+Of the rows with one exact key, only the preferred one takes part in the steps after the sketch.
+Earlier rows are connected with the new rows that share a bucket with them (`earlier`).
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -32,10 +35,25 @@ from lshfast.spark.components import (
     components_of_buckets,
     components_of_edges,
 )
-from lshfast.spark.ids import refuse_ids
+from lshfast.spark.earlier import (
+    EarlierRows,
+    SketchedEarlierRows,
+    node_of_earlier,
+    with_earlier,
+)
+from lshfast.spark.exact_keys import (
+    KEY,
+    KEY_HIGH,
+    KEY_LOW,
+    TIE,
+    KeyColumn,
+    window_of_keys,
+)
+from lshfast.spark.ids import common_type, refuse_ids
 from lshfast.spark.row_filter import JoinLimits, join_by_id
 from lshfast.spark.session import running
 from lshfast.spark.tasks import (
+    EARLIER,
     ChainTask,
     ContentKey,
     CountTask,
@@ -48,6 +66,9 @@ from lshfast.spark.tasks import (
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
+
+# The column of the sketched rows that says which of them are removed by their exact keys.
+SAME_KEY = "removed by its key"
 
 # The column of a run and of its result with the URL of the file of each row, if they are wanted.
 FILE = "file of the row"
@@ -93,10 +114,14 @@ class Limits:
 
 @dataclass(frozen=True)
 class TextSets:
-    """The texts that share a bucket: id and label of their component; at most `number` rows."""
+    """The texts that share a bucket: id and label of their component; at most `number` rows.
+
+    Those of earlier rows are apart: None in a run without.
+    """
 
     frame: DataFrame
     number: int
+    of_earlier: TextSets | None = None
 
 
 @dataclass(frozen=True)
@@ -106,14 +131,17 @@ class FrameRows:
     Attributes
     ----------
     frame : DataFrame
-        Its columns are id and text, value if the rows to keep are chosen by values, and FILE if
-        files are counted.
+        Its columns are id and text, value if the rows to keep are chosen by values, KEY if rows
+        have exact keys, and FILE if files are counted.
     keep : str or None
         A policy; None to keep the row with the greatest value.
+    exact_key : KeyColumn, optional
+        How KEY is read.
     """
 
     frame: DataFrame
     keep: str | None
+    exact_key: KeyColumn | None = None
 
     def type_of(self, name: str) -> str:
         """Return the type of a column as Spark writes it in a schema."""
@@ -132,6 +160,21 @@ class FrameRows:
             return [F.col("value").desc(), F.col("id").asc()]
         return [F.col("id").desc() if self.keep == "last" else F.col("id").asc()]
 
+    @property
+    def by_length(self) -> bool:
+        """Whether rows are preferred by their lengths."""
+        return self.keep in ("longest", "shortest")
+
+    def order_of_keys(self) -> list[Column]:
+        """Return the order of preference of rows with equal keys, whose texts may differ."""
+        from pyspark.sql import functions as F
+
+        if not self.by_length:
+            return self.order()
+        length = F.col("length")
+        by_length = length.desc() if self.keep == "longest" else length.asc()
+        return [by_length, F.col(TIE).desc(), F.col("id").asc()]
+
 
 @dataclass
 class Run:
@@ -145,8 +188,10 @@ class Run:
     plan: Plan
     key: ContentKey
     limits: Limits
+    earlier: EarlierRows | None = None
     read_of_files: dict[str, int] = field(default_factory=dict, init=False)
     _held: ExitStack = field(default_factory=ExitStack)
+    _sketched_earlier: SketchedEarlierRows | None = field(default=None, init=False)
     _stages: dict[str, Stage] = field(default_factory=dict)
     _began: float = field(default_factory=time.perf_counter)
 
@@ -167,16 +212,18 @@ class Run:
             with self._stage("group"):
                 rows = self._rows(sketched, groups_of_texts)
                 groups = self._groups(rows)
-        equal = row_figures["read"] - row_figures["empty"] - row_figures["texts"]
+                equal = row_figures["equal"]
+                earlier_texts = None
+                if self._sketched_earlier is not None:
+                    equal -= self._equal_to_removed(sketched, groups_of_texts)
+                    earlier_texts = self._sketched_earlier.figures
         summary = self._summary(
             row_figures,
-            kept=groups["kept"],
-            removed=groups["removed"],
+            **groups,
             copies=equal + pairs["copies"],
             candidates=pairs["candidates"],
             pairs=equal + pairs["pairs"],
-            groups=groups["groups"],
-            largest_group=groups["largest"],
+            earlier_texts=earlier_texts,
         )
         return rows, summary
 
@@ -194,7 +241,7 @@ class Run:
                 compared = self._figures_of_pairs(similar_pairs)
                 pairs = self._with_equal_texts(sketched, similar_pairs)
                 number = pairs.count()
-        equal = row_figures["read"] - row_figures["empty"] - row_figures["texts"]
+        equal = row_figures["equal"]
         summary = self._summary(
             row_figures,
             kept=row_figures["read"],
@@ -221,6 +268,11 @@ class Run:
         with self._stage("sketch"):
             sketched = self._sketched()
             row_figures = self._checked(sketched)
+            if self.earlier is not None:
+                sketches = self._persisted(self.earlier.sketched(self.plan, self.key))
+                self._sketched_earlier = SketchedEarlierRows.of(
+                    self.earlier, sketches, self.plan
+                )
         with self._stage("match"):
             return sketched, self._sets(sketched, row_figures["texts"]), row_figures
 
@@ -246,7 +298,7 @@ class Run:
         ).view(np.uint64)
         self.plan = self.plan.ignoring(CommonShingles(numbers, np.sort(tokens)))
 
-    def _summary(self, row_figures: dict[str, int], **figures: int) -> Summary:
+    def _summary(self, row_figures: dict[str, int], **figures: Any) -> Summary:
         return summary_of(
             self.plan,
             {
@@ -277,39 +329,63 @@ class Run:
         from pyspark.sql import Window
         from pyspark.sql import functions as F
 
-        # A row without content represents itself only.
-        id_without_content = F.when(F.col(self.content).isNull(), F.col("id"))
+        rows = self._with_sketches()
+        # A row without content represents itself only, and so does one that its key removes.
+        is_alone = F.col(self.content).isNull()
+        if self.source.exact_key is not None:
+            of_key = window_of_keys(self.source.order_of_keys())
+            same_key = F.first("id").over(of_key) != F.col("id")
+            rows = rows.withColumn(SAME_KEY, same_key)
+            is_alone = is_alone | F.col(SAME_KEY)
         first = F.first("id").over(
-            Window.partitionBy("low", "high", id_without_content).orderBy(
+            Window.partitionBy("low", "high", F.when(is_alone, F.col("id"))).orderBy(
                 *self.source.order()
             )
         )
-        return self._persisted(self._with_sketches().withColumn("first", first))
+        rows = rows.withColumn("first", first)
+        if self.source.exact_key is not None:
+            # What becomes of the preferred row with its key becomes of a row.
+            rows = rows.withColumn("first", F.first("first").over(of_key))
+        return self._persisted(rows)
 
     def _with_sketches(self) -> DataFrame:
         """Return the columns of the rows without the texts, and their sketches."""
-        task = SketchTask(self.plan, self.key)
-        types = self._types_of_rows()
-        return self.source.frame.mapInArrow(
-            task, f"{types}, low long, high long, length long, keys binary"
+        ties = self.source.exact_key is not None and self.source.by_length
+        task = SketchTask(
+            self.plan, self.key, ties=ties, exact_key=self.source.exact_key
         )
+        schema = (
+            f"{self._types_of_rows()}, low long, high long, length long, keys binary"
+        )
+        if ties:
+            schema += f", `{TIE}` long"
+        return self.source.frame.mapInArrow(task, schema)
 
     def _types_of_rows(self) -> str:
-        """Return the columns of the rows without the texts, with their types."""
-        names = [name for name in self.source.frame.columns if name != "text"]
-        return ", ".join(f"`{name}` {self.source.type_of(name)}" for name in names)
+        """Return the columns of `returned_columns` with their types."""
+        types = {
+            name: self.source.type_of(name)
+            for name in self.source.frame.columns
+            if name not in ("text", KEY)
+        }
+        if self.source.exact_key is not None:
+            types |= {KEY_LOW: "long", KEY_HIGH: "long"}
+        return ", ".join(f"`{name}` {kind}" for name, kind in types.items())
 
     def _checked(self, sketched: DataFrame) -> dict[str, int]:
         """Return figures of the rows; raise ValueError for ids and values that cannot be used."""
         from pyspark.sql import functions as F
 
         full = F.col(self.content).isNotNull()
+        is_first = F.col("first") == F.col("id")
+        same_key = self._same_key()
         aggregates = {
             "read": F.count("*"),
             "ids": F.count("id"),
             "different": F.count_distinct("id"),
             "empty": F.count_if(~full),
-            "texts": F.count_if(full & (F.col("first") == F.col("id"))),
+            "texts": F.count_if(full & is_first),
+            "equal": F.count_if(full & ~is_first & ~same_key),
             "nbytes": F.coalesce(F.sum("length"), F.lit(0)),
         }
         if self.source.keep is None:
@@ -329,6 +405,21 @@ class Run:
             )
         return figures
 
+    def _same_key(self) -> Column:
+        """Return whether a row is removed by its exact key."""
+        from pyspark.sql import functions as F
+
+        return F.lit(False) if self.source.exact_key is None else F.col(SAME_KEY)
+
+    def _equal_to_removed(self, sketched: DataFrame, groups_of_texts: DataFrame) -> int:
+        """Return the number of rows with the bytes of a text that is removed for an earlier row."""
+        from pyspark.sql import functions as F
+
+        removed = groups_of_texts.where(F.col(EARLIER).isNotNull())
+        removed_texts = removed.select(F.col("id").alias("first"))
+        equal = sketched.where((F.col("id") != F.col("first")) & ~self._same_key())
+        return equal.join(removed_texts, "first", "left_semi").count()
+
     def _sets(self, sketched: DataFrame, texts: int) -> TextSets:
         """Return the different texts that share a bucket."""
         from pyspark.sql import functions as F
@@ -336,12 +427,18 @@ class Run:
         different = sketched.where("id = first and keys is not null").withColumn(
             "node", F.col("low")
         )
-        if texts * self.plan.bands.bands <= self.limits.driver_records:
+        earlier = self._sketched_earlier
+        most_keys = texts * self.plan.bands.bands
+        if earlier is None and most_keys <= self.limits.driver_records:
             text_components = components_of_buckets(different, self.plan.bands.bands)
         else:
+            records = _records(different.select("node", "keys"))
+            if earlier is not None:
+                records = records.union(
+                    earlier.records(records, most_keys, self.limits.joins)
+                )
             text_components = components_of_edges(
-                self._edges(different.select("node", "keys")),
-                self.limits.driver_records,
+                _edges(records), self.limits.driver_records
             )
         # Others have no least agreement.
         screened = self.plan.verify != "none" and self.plan.measure == "jaccard"
@@ -355,17 +452,11 @@ class Run:
         )
         if nodes is None or nodes > self.limits.broadcast_rows:
             sets = self._persisted(sets)  # for the filter, and for the join
-        return TextSets(sets, sets.count() if nodes is None else nodes)
-
-    def _edges(self, rows: DataFrame, screen: ScreenTask | None = None) -> DataFrame:
-        """Return edges that connect the rows of each bucket, or the similar ones of them."""
-        schema = "key long, node long" + (", codes binary" if screen else "")
-        records = (
-            rows.mapInArrow(RecordTask(), schema)
-            .repartition("key")
-            .sortWithinPartitions("key")
-        )
-        return records.mapInArrow(screen or ChainTask(), "u long, v long")
+        number = sets.count() if nodes is None else nodes
+        if earlier is None:
+            return TextSets(sets, number)
+        of_earlier = self._persisted(earlier.sets(text_components.labels))
+        return TextSets(sets, number, TextSets(of_earlier, of_earlier.count()))
 
     def _divided(self, different: DataFrame, text_components: Components) -> Components:
         """Divide large components: connect only rows of a bucket with enough equal slots."""
@@ -377,23 +468,14 @@ class Run:
         if number is None:
             return text_components
         nodes = text_components.labels.join(large, "label", "left_semi").select("node")
-        ids = different.join(nodes, "node", "left_semi").select("id")
-        schema = (
-            f"id {self.source.type_of('id')}, low long, high long, length long, keys binary, "
-            "codes binary"
-        )
-        task = SketchTask(self.plan, self.key, codes=True)
-        texts = join_by_id(
-            self.source.frame.select("id", "text"),
-            ids,
-            number,
-            self.limits.joins,
-            "left_semi",
-        ).mapInArrow(task, schema)
-        edges = self._edges(
-            texts.select(F.col("low").alias("node"), "keys", "codes"),
-            ScreenTask(self._least()),
-        )
+        coded = self._coded(self.source.frame, different, nodes, number, F.col("low"))
+        earlier = self._sketched_earlier
+        if earlier is not None:
+            frame = earlier.rows.frame
+            texts = earlier.one_of_each_text()
+            node = node_of_earlier(F.col("low"))
+            coded = coded.union(self._coded(frame, texts, nodes, number, node))
+        edges = _edges(_records(coded), ScreenTask(self._least()))
         divided = components_of_edges(edges, self.limits.driver_records)
         labels = (
             text_components.labels.join(large, "label", "left_anti")
@@ -401,6 +483,27 @@ class Run:
             .union(divided.labels)
         )
         return Components(labels, text_components.nodes)
+
+    def _coded(
+        self,
+        frame: DataFrame,
+        rows: DataFrame,
+        nodes: DataFrame,
+        number: int,
+        node: Column,
+    ) -> DataFrame:
+        """Return node, keys and codes of the rows of a frame with at most `number` nodes."""
+        ids = rows.join(nodes, "node", "left_semi").select("id")
+        kind = frame.schema["id"].dataType.simpleString()
+        schema = (
+            f"id {kind}, low long, high long, length long, keys binary, codes binary"
+        )
+        texts = join_by_id(
+            frame.select("id", "text"), ids, number, self.limits.joins, "left_semi"
+        )
+        task = SketchTask(self.plan, self.key, codes=True)
+        coded = texts.mapInArrow(task, schema)
+        return coded.select(node.alias("node"), "keys", "codes")
 
     def _least(self) -> int:
         """Return the least number of equal slots of a similar pair."""
@@ -415,6 +518,8 @@ class Run:
         kind = self.source.type_of("id")
         counts = "candidates long, pairs long, copies long"
         schema = f"id {kind}, kept {kind}, similarity double, {counts}"
+        if self.earlier is not None:
+            schema += f", `{EARLIER}` {self.earlier.type_of_keys}"
         return self._persisted(
             self._texts_of(sets).mapInArrow(self._group_task(), schema)
         )
@@ -424,14 +529,22 @@ class Run:
 
     def _texts_of(self, sets: TextSets) -> DataFrame:
         """Return the texts of sets; those of a set are neighbours, in the order of their ids."""
-        texts = join_by_id(
-            self.source.frame.drop(FILE),
-            sets.frame,
-            sets.number,
-            self.limits.joins,
-            "inner",
-        )
-        return texts.repartition("label").sortWithinPartitions("label", "id")
+        from pyspark.sql import functions as F
+
+        limits = self.limits.joins
+        frame = self.source.frame.drop(FILE, KEY)
+        texts = join_by_id(frame, sets.frame, sets.number, limits, "inner")
+        order = ["label", "id"]
+        if self.earlier is not None and sets.of_earlier is not None:
+            frame = self.earlier.frame
+            of_earlier = sets.of_earlier
+            earlier_texts = join_by_id(
+                frame, of_earlier.frame, of_earlier.number, limits, "inner"
+            )
+            texts = with_earlier(texts, earlier_texts)
+            # Earlier rows, which have no id, come last.
+            order = ["label", F.col("id").isNull(), "id", EARLIER]
+        return texts.repartition("label").sortWithinPartitions(*order)
 
     def _figures(self, groups: DataFrame) -> dict[str, int]:
         from pyspark.sql import functions as F
@@ -495,33 +608,62 @@ class Run:
         from pyspark.sql import Window
         from pyspark.sql import functions as F
 
-        removed = groups_of_texts.where("id is not null").select(
-            F.col("id").alias("first"), "kept", "similarity"
+        removed = groups_of_texts.where("id is not null").withColumnRenamed(
+            "id", "first"
         )
-        kept_text = F.coalesce("kept", "first")
-        group = F.col("kept_key")  # the first row of its group
-        if self.source.keep != "first":
-            group = F.min("id").over(Window.partitionBy("kept_key"))
-        files = self.source.files
-        rows = sketched.select("id", "first", *files).join(removed, "first", "left")
-        similarity = F.coalesce("similarity", F.lit(1.0)).alias("similarity")
-        rows = rows.select("id", kept_text.alias("kept_key"), similarity, *files)
-        keep = (F.col("id") == F.col("kept_key")).alias("keep")
-        return rows.select(
-            "id", keep, "kept_key", "similarity", group.alias("group"), *files
-        ).persist()
+        rows = sketched.join(removed, "first", "left")
+        same_key = self._same_key()
+        kept_id = F.coalesce("kept", "first")
+        kept_key = kept_id
+        kept_by = [kept_key]
+        is_earlier = F.lit(False)
+        if self.earlier is not None:
+            type_of_ids = self.source.type_of("id")
+            kind = common_type(type_of_ids, self.earlier.type_of_keys)
+            is_earlier = F.col(EARLIER).isNotNull()
+            kept_key = F.coalesce(F.col(EARLIER).cast(kind), kept_id.cast(kind))
+            kept_by = [kept_key, is_earlier]
+        similarity = F.when(same_key, 1.0).otherwise(
+            F.coalesce("similarity", F.lit(1.0))
+        )
+        group = kept_key  # the first row of its group
+        if self.source.keep != "first" or self.earlier is not None:
+            group = F.min("id").over(Window.partitionBy(*kept_by))
+        columns = {
+            "keep": (F.col("id") == kept_id) & ~is_earlier,
+            "kept_key": kept_key,
+            "similarity": similarity,
+            "group": group,
+        }
+        if self.earlier is not None:
+            columns["earlier"] = is_earlier
+        if self.source.exact_key is not None:
+            columns["same_key"] = same_key
+        named = [column.alias(name) for name, column in columns.items()]
+        return rows.select("id", *named, *self.source.files).persist()
 
     def _groups(self, rows: DataFrame) -> dict[str, int]:
+        """Return the figures of the table of all rows by their names in the summary."""
         from pyspark.sql import functions as F
 
-        sizes = rows.groupBy("kept_key").agg(
-            F.count("*").alias("rows"), F.count_if("keep").alias("kept")
+        for name in ("earlier", "same_key"):
+            if name not in rows.columns:
+                rows = rows.withColumn(name, F.lit(False))
+        sizes = rows.groupBy("kept_key", "earlier").agg(
+            F.count("*").alias("rows"),
+            F.count_if("keep").alias("kept"),
+            F.count_if("same_key").alias("same_key"),
         )
+        size = F.when(~F.col("earlier"), F.col("rows"))
         figures = {
             "kept": F.sum("kept"),
             "removed": F.sum(F.col("rows") - F.col("kept")),
-            "groups": F.count_if(F.col("rows") > 1),
-            "largest": F.max("rows"),
+            "groups": F.count_if(size > 1),
+            "largest_group": F.max(size),
+            "earlier": F.sum(
+                F.when(F.col("earlier"), F.col("rows") - F.col("same_key"))
+            ),
+            "same_key": F.sum("same_key"),
         }
         row = sizes.agg(
             *(
@@ -530,3 +672,16 @@ class Run:
             )
         ).collect()[0]
         return dict(row.asDict())
+
+
+def _records(rows: DataFrame) -> DataFrame:
+    """Return a record for each band of rows, which have node, keys, and codes if they have them."""
+    has_codes = "codes" in rows.columns
+    schema = "key long, node long" + (", codes binary" if has_codes else "")
+    return rows.mapInArrow(RecordTask(), schema)
+
+
+def _edges(records: DataFrame, screen: ScreenTask | None = None) -> DataFrame:
+    """Return edges that connect the rows of each bucket, or the similar ones of them."""
+    by_bucket = records.repartition("key").sortWithinPartitions("key")
+    return by_bucket.mapInArrow(screen or ChainTask(), "u long, v long")

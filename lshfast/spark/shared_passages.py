@@ -15,7 +15,7 @@ from lshfast._engine.clock import Clock
 from lshfast.kernels.text import TextError, Texts
 from lshfast.passages.plan import PassagePlan, PassageUnit, make_passage_plan
 from lshfast.passages.run import hold_texts
-from lshfast.spark.api import kind_of_column, source_of
+from lshfast.spark.api import RowChoice, kind_of_column, source_of
 from lshfast.spark.components import (
     Components,
     components_of_edges,
@@ -155,7 +155,7 @@ def passages(
     check_pyspark()
     plan = make_passage_plan(length, unit, most_copies, 1, normalize=normalize)
     kind_of_column(df, text, ("text",))
-    source = source_of(df, text, id, "first")
+    source = source_of(df, text, id, RowChoice())
     with running(df.sparkSession):
         if against is not None:
             other_texts = _other_texts(against, text, id)
@@ -171,7 +171,7 @@ def _other_texts(against: Any, text: str, id: str) -> Table:
     pa = optional("pyarrow", "spark")
     if isinstance(against, DataFrame):
         kind_of_column(against, text, ("text",))
-        frame = source_of(against, text, id, "first").frame
+        frame = source_of(against, text, id, RowChoice()).frame
         check_ids(frame, "id of against")
         return frame.orderBy("id").toArrow()
     try:

@@ -23,11 +23,14 @@ from lshfast._common.threads import pieces
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast._engine.account.findings import Findings
 from lshfast._engine.clock import Clock
+from lshfast._engine.earlier_texts import EarlierRowsOf
 from lshfast._engine.kinds.kind import Request
 from lshfast._engine.marks import MarkedRows
 from lshfast._engine.pairs.listed import PairArray, listed
 from lshfast._engine.pairs.similar import SimilarPairs
+from lshfast._engine.parts.components import EarlierOfPart
 from lshfast._engine.plan import Plan
+from lshfast._engine.preference import TIE_SEED
 from lshfast._engine.run import run_part
 from lshfast._engine.sketching import Sketched, sketch_rows, sketched
 from lshfast.join.copies import copy_pairs
@@ -35,6 +38,7 @@ from lshfast.kernels import sets
 from lshfast.kernels.text import HashKey, TextError, Texts
 from lshfast.shingling import PIECE_BYTES
 from lshfast.sketch.minhash import EMPTY
+from lshfast.spark.exact_keys import KEY, TIE, KeyColumn
 from lshfast.spark.workers import WorkerTask
 
 # A pyarrow.RecordBatch, and a pyarrow.Table.
@@ -51,8 +55,14 @@ SPOOL_BYTES = 256 << 20
 # Pairs in an output batch.
 BATCH_PAIRS = 1 << 16
 
+# The column with the keys of earlier rows.
+EARLIER = "earlier key"
+
 # A bucket with more rows than this is not screened: its rows stay in one set.
 CROWD_ROWS = 512
+
+# The bit by which int64 and uint64 are in other orders.
+SIGN_BIT = np.uint64(1 << 63)
 
 # Numbers that hash the bytes of a text, from which `HashKey` is made on the worker.
 ContentKey = tuple[int, int]
@@ -63,19 +73,42 @@ def draw_content_key() -> ContentKey:
     return 1 + secrets.randbelow(P - 1), 1 + secrets.randbelow(P - 1)
 
 
+def hash_keys(key: ContentKey) -> tuple[HashKey, HashKey]:
+    """Return the keys by which equal items are recognized."""
+    one, other = key
+    return HashKey(one, 1, 1, 0), HashKey(other, 1, 1, 0)
+
+
+def returned_columns(
+    batch: Batch, key: ContentKey, exact_key: KeyColumn | None
+) -> dict[str, Any]:
+    """Return the columns of a batch except the texts, and hashes in place of exact keys."""
+    columns = {
+        name: batch.column(name)
+        for name in batch.schema.names
+        if name not in ("text", KEY)
+    }
+    if exact_key is not None:
+        columns |= exact_key.hashes(batch, hash_keys(key))
+    return columns
+
+
 def signed(numbers: UInt64Array) -> Int64Array:
     """Return the same bits as int64, because Spark has no unsigned integers."""
     return np.ascontiguousarray(numbers).view(np.int64)
 
 
 @contextmanager
-def naming_text(ids: Any) -> Iterator[None]:
-    """Raise ValueError with the id of a text that cannot be used; `ids` are those of the texts."""
+def naming_text(ids: Any, argument: str = "") -> Iterator[None]:
+    """Raise ValueError with the id of a text that cannot be used; `ids` are those of the texts.
+
+    The error begins with `argument`.
+    """
     try:
         yield
     except TextError as error:
         raise ValueError(
-            f"the text with id {ids[error.row].as_py()!r} {error.reason}"
+            f"{argument}the text with id {ids[error.row].as_py()!r} {error.reason}"
         ) from None
 
 
@@ -118,42 +151,40 @@ class CountTask(WorkerTask):
 class SketchTask(WorkerTask):
     """Compute the bucket keys of texts, and a keyed hash of their bytes.
 
-    Input: id, text, and optional further columns, which are returned as they are. Output: those
-    except the text, and
+    Input: id, text, and optional further columns. Output: `returned_columns`, and
 
     - low, high: the hashes of the text under two secret keys;
     - length: its bytes;
     - keys: the bucket keys of all bands, 8 bytes each; null for a row without shingles;
-    - codes: the lowest 8 bits of each slot, with `codes`.
+    - codes: the lowest 8 bits of each slot, with `codes`;
+    - the column TIE, with `ties`.
     """
 
     plan: Plan
     key: ContentKey
     codes: bool = False
+    ties: bool = False
+    exact_key: KeyColumn | None = None
+    # The column of the ids that errors name, and what they begin with.
+    named_by: str = "id"
+    named_as: str = ""
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         pa = optional("pyarrow", "spark")
         for batch in batches:
             at = 0
-            with naming_text(batch.column("id")):
+            with naming_text(batch.column(self.named_by), self.named_as):
                 for arrays in sketched(
                     [Texts(batch.column("text"))], self.plan, Clock(), self._columns
                 ):
                     part = batch.slice(at, len(arrays["length"]))
-                    columns = {
-                        name: part.column(name)
-                        for name in part.schema.names
-                        if name != "text"
-                    }
+                    columns = returned_columns(part, self.key, self.exact_key)
                     yield pa.RecordBatch.from_pydict(columns | arrays)
                     at += part.num_rows
 
     def _columns(self, piece: Sketched) -> dict[str, Any]:
         """Return the columns of some rows that were sketched."""
-        one, other = self.key
-        marks, keys = MarkedRows.of(
-            piece, self.plan, (HashKey(one, 1, 1, 0), HashKey(other, 1, 1, 0))
-        )
+        marks, keys = MarkedRows.of(piece, self.plan, hash_keys(self.key))
         columns: dict[str, Any] = {
             "low": signed(marks.words[:, 1]),
             "high": signed(marks.words[:, 2]),
@@ -162,6 +193,9 @@ class SketchTask(WorkerTask):
         }
         if self.codes:
             columns["codes"] = binary_column(piece.signatures.astype(np.uint8))
+        if self.ties:
+            # In the order of unsigned integers.
+            columns[TIE] = signed(piece.column.hashes(TIE_SEED) ^ SIGN_BIT)
         return columns
 
 
@@ -383,6 +417,10 @@ class EngineTask(SetTask):
     Input: as for `SetTask`, and value if rows are kept by values. Output: id, kept and similarity
     of each removed row, and one row without id for each table, with the numbers of candidates,
     pairs and copies.
+
+    In a run against earlier rows, these have no id, and their key in the column EARLIER, and follow
+    the other rows of their set. The output has the key in EARLIER, and no `kept`, of a row that is
+    removed for an earlier one.
     """
 
     plan: Plan
@@ -390,21 +428,29 @@ class EngineTask(SetTask):
 
     def _found(self, table: Table) -> Iterator[Batch]:
         pa = optional("pyarrow", "spark")
+        earlier = None
+        earlier_keys = None
+        if EARLIER in table.schema.names:
+            table, earlier_rows = new_and_earlier(table)
+            if not table.num_rows:
+                return
+            earlier_keys = earlier_rows.column(EARLIER)
+            if earlier_rows.num_rows:
+                texts = Texts(earlier_rows.column("text"))
+                numbers = np.arange(len(texts), dtype=np.int64)
+                earlier = EarlierOfPart(texts, numbers).as_read()
         keep: Any = self.keep
         if keep is None:
             keep = table.column("value").to_pylist()
-        findings = self._findings(table, keep)
+        findings = self._findings(table, keep, earlier)
         groups = findings.groups
         removed = np.flatnonzero(~findings.kept)
+        keepers = groups.keeper[removed]
+        is_earlier = keepers < 0
         ids = table.column("id")
-        kinds = ids.type
         columns = {
-            "id": pa.chunked_array(
-                [pa.nulls(1, kinds), *ids.take(pa.array(removed)).chunks]
-            ),
-            "kept": pa.chunked_array(
-                [pa.nulls(1, kinds), *ids.take(pa.array(groups.keeper[removed])).chunks]
-            ),
+            "id": after_null(ids, pa.array(removed)),
+            "kept": after_null(ids, pa.array(keepers, mask=is_earlier)),
             "similarity": pa.array(np.concatenate([[0.0], groups.similarity[removed]])),
         }
         figures = {
@@ -416,12 +462,47 @@ class EngineTask(SetTask):
             name: pa.array(np.append(value, np.zeros(len(removed), np.int64)))
             for name, value in figures.items()
         }
+        if earlier_keys is not None:
+            places = np.zeros(len(removed), np.int64)
+            if findings.earlier is not None:
+                places[is_earlier] = findings.earlier.keys
+            taken = pa.array(places, mask=~is_earlier)
+            columns[EARLIER] = after_null(earlier_keys, taken)
         yield pa.table(columns).combine_chunks().to_batches()[0]
 
-    def _findings(self, table: Table, keep: Any) -> Findings:
+    def _findings(
+        self, table: Table, keep: Any, earlier: EarlierRowsOf | None
+    ) -> Findings:
         """Return what was found among the rows of a table."""
         texts = Texts(table.column("text"))
-        return run_part([texts], self.plan, Clock(), Request(keep=keep)).found
+        request = Request(keep=keep, against=earlier)
+        return run_part([texts], self.plan, Clock(), request).found
+
+
+def after_null(column: Any, places: Any) -> Any:
+    """Return a null, and the values of a column of a table at some places, null for null."""
+    pa = optional("pyarrow", "spark")
+    values = column.take(places)
+    return pa.chunked_array([pa.nulls(1, column.type), *values.chunks])
+
+
+def new_and_earlier(table: Table) -> tuple[Table, Table]:
+    """Return the rows of some sets with an id, and those without, which are last in each set.
+
+    Those of the last set, which may be large and in a file, are not copied.
+    """
+    pa = optional("pyarrow", "spark")
+    labels = table.column("label").to_numpy()
+    begin = int(np.searchsorted(labels, labels[-1]))
+    others = table.slice(0, begin)
+    last = table.slice(begin)
+    new = last.num_rows - last.column("id").null_count
+    has_id = others.column("id").is_valid()
+    has_none = others.column("id").is_null()
+    return (
+        pa.concat_tables([others.filter(has_id), last.slice(0, new)]),
+        pa.concat_tables([others.filter(has_none), last.slice(new)]),
+    )
 
 
 @dataclass(frozen=True)

@@ -197,7 +197,9 @@ def _failed_host(context: Any, message: str) -> str:
 NULL_ID = "id must not be null, as it is in some of the rows"
 
 # The last line of the traceback of a worker that found a row that cannot be used.
-TASK_ERROR = re.compile(rf"ValueError: (the (?:text|vector) with id .*|{NULL_ID})")
+TASK_ERROR = re.compile(
+    rf"ValueError: ((?:against: )?the (?:text|vector) with id .*|{NULL_ID})"
+)
 
 # Those of a worker with another version of lshfast, or none.
 VERSION_ERROR = re.compile(rf"\.FormatError: ({DRIVER} .*)")

@@ -228,13 +228,8 @@ def against_of(options: Mapping[str, Any], inputs: Inputs) -> Against:
         If there are several indexes, or columns of earlier files without such files.
     """
     against = options.get("against")
-    columns = {
-        field: options[name]
-        for field, name in COLUMNS_OF_EARLIER_FILES.items()
-        if options.get(name) is not None
-    }
     if against is None:
-        _check_files_of(columns, False)
+        columns_of_earlier(options, False)
         return Against(None, None)
     if isinstance(against, (str, os.PathLike)):
         against = [against]
@@ -247,20 +242,32 @@ def against_of(options: Mapping[str, Any], inputs: Inputs) -> Against:
             "`lshfast index merge` makes one of several"
         )
     files = None
+    columns = columns_of_earlier(options, bool(texts))
     if texts:
         files = replace(inputs, paths=texts, by=None, exact_key=None, listed=[])
         files = replace(files, **columns)
-    _check_files_of(columns, files is not None)
     return Against(indexes[0] if indexes else None, files)
 
 
-def _check_files_of(columns: Mapping[str, Any], are_files: bool) -> None:
-    """Raise ValueError if columns of earlier files are named, and there are no such files."""
-    if columns and not are_files:
+def columns_of_earlier(options: Mapping[str, Any], are_rows: bool) -> dict[str, Any]:
+    """Return the columns of earlier rows that options name, by the fields of `Inputs`.
+
+    Raises
+    ------
+    ValueError
+        If there are some, and no such rows.
+    """
+    columns = {
+        field: options[name]
+        for field, name in COLUMNS_OF_EARLIER_FILES.items()
+        if options.get(name) is not None
+    }
+    if columns and not are_rows:
         name = COLUMNS_OF_EARLIER_FILES[next(iter(columns))]
         raise ValueError(
             f"{name} names a column of earlier files, and against (--against) names none"
         )
+    return columns
 
 
 def _has_texts(path: str, format: Format | None) -> bool:

@@ -31,7 +31,7 @@ def taken_by(*drivers: Driver) -> list[str]:
     Examples
     --------
     >>> sorted(set(taken_by("files")) - set(taken_by("spark")))[:3]
-    ['against', 'against_column', 'against_id_column']
+    ['annotate', 'changes', 'clusters']
     """
     return [
         name for name, option in OPTIONS.items() if set(option.drivers) & set(drivers)

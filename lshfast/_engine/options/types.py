@@ -170,7 +170,10 @@ class SparkDedupOptions(TypedDict, total=False):
     verify: Verify | None
     ignore_common: float | None
     by: str | None
+    exact_key: str | None
     max_removed: float | None
+    against_column: str | None
+    against_id_column: str | None
     seed: Seed | None
 
 

@@ -212,15 +212,20 @@ class Run:
             given["against"] = self.index()
         return given
 
+    @property
+    def earlier_names(self) -> dict[Any, Any]:
+        """The names of the columns of earlier rows that the case may give another name."""
+        options = self.case.options
+        return {
+            "text": options.get("against_column", "text"),
+            self.case.ids: options.get("against_id_column", self.case.ids),
+        }
+
     def earlier(self) -> Path:
         """Return a file of earlier rows: some of the same, with the columns that the case names."""
         path = self.source.parent / "earlier.jsonl"
         if not path.exists():
-            options = self.case.options
-            names = {
-                "text": options.get("against_column", "text"),
-                self.case.ids: options.get("against_id_column", self.case.ids),
-            }
+            names = self.earlier_names
             rows = [
                 {names.get(name, name): value for name, value in row.items()}
                 for row in self.rows[::7]
@@ -558,9 +563,9 @@ class Spark(Memory):
     given: ClassVar[set[str]] = {"column", "exact"}
 
     def takes(self, case: Case) -> bool:
-        of_spark = case.ids is not None and not str(
-            case.options.get("keep")
-        ).startswith("min:")
+        keeps_least = str(case.options.get("keep")).startswith("min:")
+        is_index = case.options.get("against") is True
+        of_spark = case.ids is not None and not keeps_least and not is_index
         return of_spark and super().takes(case)
 
     def run(self, run: Run, **more: Any) -> dict[str, Any]:
@@ -569,11 +574,9 @@ class Spark(Memory):
         options, id_column = {"exact": False} | run.case.options | more, run.case.ids
         policy, _, column = options.pop("keep", "first").partition(":")
         kinds = {"number": "long", "integer": "long", "float": "double"}
-        names = list(
-            dict.fromkeys(
-                ["id", "number", "text", *filter(None, (column, options.get("by")))]
-            )
-        )
+        key_column = column_of_keys(options.get("exact_key", ""))
+        further = filter(None, (column, options.get("by"), key_column))
+        names = list(dict.fromkeys(["id", "number", "text", *further]))
         schema = ", ".join(f"{name} {kinds.get(name, 'string')}" for name in names)
         rows = [
             tuple(value_for_spark(row[name], kinds.get(name)) for name in names)
@@ -582,6 +585,8 @@ class Spark(Memory):
         rows = random.Random(1).sample(rows, len(rows))
         frame = self.session.createDataFrame(rows, schema).repartition(5)
         options["limits"] = self.limits
+        if "against" in options:
+            options["against"] = self._earlier(run)
         if run.case.pairs:
             for name in ("groups", "by"):
                 options.pop(name, None)
@@ -606,10 +611,21 @@ class Spark(Memory):
         kept = [own[key] for key, keep, *_ in found if keep]
         removed = [
             (key, other, similarity)
-            for key, keep, other, similarity, _ in found
+            for key, keep, other, similarity, *_ in found
             if not keep
         ]
         return {"kept": kept, "removed": removed, "summary": summary}
+
+    def _earlier(self, run: Run) -> Any:
+        """Return a frame of the earlier rows, in another order."""
+        names = run.earlier_names
+        kind = {"number": "long"}.get(run.case.ids, "string")
+        rows = [
+            (value_for_spark(row[run.case.ids], None), row["text"])
+            for row in run.rows[::7]
+        ]
+        schema = f"{names[run.case.ids]} {kind}, {names['text']} string"
+        return self.session.createDataFrame(rows[::-1], schema).repartition(3)
 
 
 def value_for_spark(value: Any, kind: str | None) -> Any:

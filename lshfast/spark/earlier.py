@@ -1,0 +1,151 @@
+"""Earlier rows of a run on a cluster: new rows are compared with them, and they are never removed.
+
+Only the buckets of new rows are looked at: an earlier row that shares no bucket with a new one is
+read once, and is not shuffled. The others go to the sets of these new rows.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lshfast._engine.account.earlier import EarlierFigures
+from lshfast._engine.earlier_texts import MOST_SIMILAR_ROWS
+from lshfast._engine.plan import Plan
+from lshfast.spark.row_filter import JoinLimits, join_by_id
+from lshfast.spark.tasks import EARLIER, ContentKey, RecordTask, SketchTask
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from typing_extensions import Self
+
+
+@dataclass(frozen=True)
+class EarlierRows:
+    """The earlier rows of a run.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        Its columns are EARLIER, the keys, which need not be different; text; and id, a hash of
+        both.
+    """
+
+    frame: DataFrame
+
+    @classmethod
+    def of(cls, ids_and_texts: DataFrame) -> Self:
+        """Return the rows of a frame with the columns id and text."""
+        from pyspark.sql import functions as F
+
+        # With a secret seed, nobody can write rows that have one hash.
+        seed = F.lit(secrets.randbits(63))
+        frame = ids_and_texts.select(
+            F.xxhash64(seed, "id", "text").alias("id"),
+            F.col("id").alias(EARLIER),
+            "text",
+        )
+        return cls(frame)
+
+    @property
+    def type_of_keys(self) -> str:
+        """The type of the keys as Spark writes it in a schema."""
+        return str(self.frame.schema[EARLIER].dataType.simpleString())
+
+    def sketched(self, plan: Plan, key: ContentKey) -> DataFrame:
+        """Return the sketches of the rows: id, EARLIER, node and keys, null without shingles.
+
+        Rows with equal texts have one node, and it is not that of a new row.
+        """
+        from pyspark.sql import functions as F
+
+        task = SketchTask(plan, key, named_by=EARLIER, named_as="against: ")
+        schema = (
+            f"id long, `{EARLIER}` {self.type_of_keys}, low long, high long, length long, "
+            "keys binary"
+        )
+        return self.frame.mapInArrow(task, schema).select(
+            "id", EARLIER, node_of_earlier(F.col("low")).alias("node"), "keys"
+        )
+
+
+@dataclass(frozen=True)
+class SketchedEarlierRows:
+    """The earlier rows of a run, and their sketches, which are persisted."""
+
+    rows: EarlierRows
+    sketches: DataFrame
+    figures: EarlierFigures
+
+    @classmethod
+    def of(cls, rows: EarlierRows, sketches: DataFrame, plan: Plan) -> Self:
+        """Return rows with their sketches; raise ValueError for keys that are null."""
+        from pyspark.sql import functions as F
+
+        counts = sketches.agg(
+            F.count("*").alias("read"), F.count(EARLIER).alias("keys")
+        ).collect()[0]
+        nulls = counts["read"] - counts["keys"]
+        if nulls:
+            raise ValueError(
+                f"against: ids must not be null, as they are in {nulls} of the rows"
+            )
+        return cls(rows, sketches, EarlierFigures(plan.verify, counts["read"]))
+
+    def records(
+        self, new_records: DataFrame, most_keys: int, limits: JoinLimits
+    ) -> DataFrame:
+        """Return key and node of each row in the buckets of new rows, of at most `most_keys`."""
+        from pyspark.sql import functions as F
+
+        keys = new_records.select(F.col("key").alias("id")).distinct()
+        records = (
+            self.sketches.where("keys is not null")
+            .select("node", "keys")
+            .mapInArrow(RecordTask(), "key long, node long")
+            .withColumnRenamed("key", "id")
+        )
+        shared = join_by_id(records, keys, most_keys, limits, "left_semi")
+        return shared.withColumnRenamed("id", "key")
+
+    def one_of_each_text(self) -> DataFrame:
+        """Return id and node of one of the rows with each text."""
+        return self.sketches.select("id", "node").dropDuplicates(["node"])
+
+    def sets(self, labels: DataFrame) -> DataFrame:
+        """Return id and label of the rows whose nodes have labels.
+
+        A new row is compared with its first similar rows, so further copies of a text are left out.
+        """
+        from pyspark.sql import Window
+        from pyspark.sql import functions as F
+
+        copy = F.row_number().over(Window.partitionBy("node").orderBy(EARLIER, "id"))
+        return (
+            self.sketches.select("id", EARLIER, "node")
+            .join(labels, "node")
+            .withColumn("copy", copy)
+            .where(F.col("copy") <= MOST_SIMILAR_ROWS)
+            .select("id", "label")
+            .distinct()
+        )
+
+
+def node_of_earlier(low: Column) -> Column:
+    """Return the nodes of earlier rows by a hash of their texts."""
+    from pyspark.sql import functions as F
+
+    return F.xxhash64(F.lit("earlier"), low)
+
+
+def with_earlier(new_texts: DataFrame, earlier_texts: DataFrame) -> DataFrame:
+    """Return the texts of new rows and of earlier ones, which have no id."""
+    from pyspark.sql import functions as F
+
+    kinds = {frame.schema["text"].dataType for frame in (new_texts, earlier_texts)}
+    if len(kinds) > 1:
+        as_bytes = F.col("text").cast("binary")
+        new_texts = new_texts.withColumn("text", as_bytes)
+        earlier_texts = earlier_texts.withColumn("text", as_bytes)
+    return new_texts.unionByName(earlier_texts.drop("id"), allowMissingColumns=True)
