@@ -127,7 +127,19 @@ def _dedup_on_spark(options: Options, console: Console) -> None:
         options.inputs,
         folders,
         **options.picked(
-            ("column", "id_column", "keep", "by", "max_removed", "master", *names)
+            (
+                "column",
+                "id_column",
+                "keep",
+                "by",
+                "exact_key",
+                "against",
+                "against_column",
+                "against_id_column",
+                "max_removed",
+                "master",
+                *names,
+            )
         ),
     )
     console.finish(summary)

@@ -290,12 +290,14 @@ def dedup_with_summary(
     return dedup_frame(df, text, id, choice, Guard(by, max_removed), limits, options)
 
 
-def earlier_of(against: Any, text: str | Sequence[str], id: str) -> EarlierRows:
-    """Check and return earlier rows."""
+def earlier_of(
+    against: Any, text: str | Sequence[str], id: str, shown: bool = False
+) -> EarlierRows:
+    """Check and return earlier rows, whose texts may be shown."""
     check_frame("against", against)
     try:
         kind_of_column(against, text, ("text",))
-        return EarlierRows.of(source_of(against, text, id, RowChoice()).frame)
+        return EarlierRows.of(source_of(against, text, id, RowChoice()).frame, shown)
     except TypeError as error:
         raise TypeError(f"against: {error}") from None
     except ValueError as error:

@@ -14,7 +14,13 @@ from lshfast._engine.account.earlier import EarlierFigures
 from lshfast._engine.earlier_texts import MOST_SIMILAR_ROWS
 from lshfast._engine.plan import Plan
 from lshfast.spark.row_filter import JoinLimits, join_by_id
-from lshfast.spark.tasks import EARLIER, ContentKey, RecordTask, SketchTask
+from lshfast.spark.tasks import (
+    EARLIER,
+    EARLIER_ID,
+    ContentKey,
+    RecordTask,
+    SketchTask,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -30,12 +36,15 @@ class EarlierRows:
     frame : DataFrame
         Its columns are EARLIER, the keys, which need not be different; text; and id, a hash of
         both.
+    shown : bool
+        Whether the result has the column EARLIER_ID.
     """
 
     frame: DataFrame
+    shown: bool = False
 
     @classmethod
-    def of(cls, ids_and_texts: DataFrame) -> Self:
+    def of(cls, ids_and_texts: DataFrame, shown: bool = False) -> Self:
         """Return the rows of a frame with the columns id and text."""
         from pyspark.sql import functions as F
 
@@ -46,12 +55,28 @@ class EarlierRows:
             F.col("id").alias(EARLIER),
             "text",
         )
-        return cls(frame)
+        return cls(frame, shown)
+
+    @property
+    def columns_of_result(self) -> list[str]:
+        """The columns of the result for those who show the texts of earlier rows."""
+        return [EARLIER_ID] if self.shown else []
 
     @property
     def type_of_keys(self) -> str:
         """The type of the keys as Spark writes it in a schema."""
         return str(self.frame.schema[EARLIER].dataType.simpleString())
+
+    def with_texts(self, removed: DataFrame, name: str) -> DataFrame:
+        """Add the texts of the earlier rows for which rows are removed, as a column."""
+        from pyspark.sql import functions as F
+
+        texts = self.frame.select(
+            F.col("id").alias(EARLIER_ID), F.col("text").cast("string").alias(name)
+        )
+        wanted = removed.select(EARLIER_ID).distinct()
+        texts = texts.join(wanted, EARLIER_ID, "left_semi").dropDuplicates([EARLIER_ID])
+        return removed.join(texts, EARLIER_ID, "left")
 
     def sketched(self, plan: Plan, key: ContentKey) -> DataFrame:
         """Return the sketches of the rows: id, EARLIER, node and keys, null without shingles.
@@ -148,4 +173,5 @@ def with_earlier(new_texts: DataFrame, earlier_texts: DataFrame) -> DataFrame:
         as_bytes = F.col("text").cast("binary")
         new_texts = new_texts.withColumn("text", as_bytes)
         earlier_texts = earlier_texts.withColumn("text", as_bytes)
-    return new_texts.unionByName(earlier_texts.drop("id"), allowMissingColumns=True)
+    earlier_texts = earlier_texts.withColumnRenamed("id", EARLIER_ID)
+    return new_texts.unionByName(earlier_texts, allowMissingColumns=True)

@@ -21,9 +21,14 @@ from lshfast._common.column_paths import (
 )
 from lshfast._common.errors import TooManyRemovedError
 from lshfast._common.extras import optional
+from lshfast._common.visible import printable
 from lshfast._engine.account.display import SIMILARITY_NAMES
 from lshfast._engine.account.report import Summary
 from lshfast._engine.clock import Stage
+from lshfast._engine.indexes.run_indexes import (
+    COLUMNS_OF_EARLIER_FILES,
+    columns_of_earlier,
+)
 from lshfast._engine.inputs import Inputs
 from lshfast._engine.options.stored import OF_FOLDER, StoredOptions
 from lshfast._engine.pages.dedup import page_of
@@ -34,20 +39,26 @@ from lshfast._engine.pages.run_pages import (
     named,
     refusal_of,
 )
+from lshfast._engine.parts.removals import EARLIER_TEXT, SAME_KEY
 from lshfast._engine.plan import plan_of_options
 from lshfast._io import DataError
 from lshfast._io.pages.page import write_page
+from lshfast.index.index_file import is_index
 from lshfast.spark.api import (
     OPTIONS,
     OPTIONS_OF_PAIRS,
+    RowChoice,
     dedup_frame,
+    earlier_of,
     kind_of_column,
     plan_of,
     run_of,
     source_of,
 )
 from lshfast.spark.by_value import Guard
-from lshfast.spark.page import evidence_of_removed, evidence_of_similar
+from lshfast.spark.earlier import EarlierRows
+from lshfast.spark.exact_keys import KEY, NamedKeys, as_json
+from lshfast.spark.page import ShownTexts, evidence_of_removed, evidence_of_similar
 from lshfast.spark.places import check_places, exists, names_of_files, write_text
 from lshfast.spark.session import session_of
 from lshfast.spark.text_columns import schema_of_paths, text_column, value_at_steps
@@ -70,6 +81,12 @@ REASONS = {
 # The column of a line of JSON.
 LINE = "line"
 
+# The types of columns of lines of JSON whose values may be missing, and have different types.
+TYPES_OF_ANY = {"by": "string", KEY: "variant"}
+
+# The options of a run that name earlier files and their columns.
+OPTIONS_OF_EARLIER = "against", *COLUMNS_OF_EARLIER_FILES.values()
+
 
 @dataclass(frozen=True)
 class SparkOutputs:
@@ -91,27 +108,81 @@ class SparkOutputs:
 
 @dataclass(frozen=True)
 class SparkInputs:
-    """The inputs, their rows, and their names of the columns id, text, value and by."""
+    """The inputs, their rows, and their names of the columns id, text, value, by and KEY."""
 
     paths: Sequence[str]
     frame: DataFrame
     names: dict[str, Any]
     lines: bool  # whether they are lines of JSON
+    earlier: EarlierRows | None = None
 
     @property
     def files(self) -> dict[str, str]:
         """The names of all files, by the URL by which Spark calls each."""
         return names_of_files(self.frame, self.paths)
 
-    def shown(self, page: PageOutput) -> DataFrame | None:
-        """Return the columns id and text if a page shows texts."""
+    def shown(self, page: PageOutput) -> ShownTexts | None:
+        """Return the texts that a page may show, if it shows texts."""
         from pyspark.sql import functions as F
 
         if not page.texts:
             return None
         id_column = F.col(self.names["id"]).alias("id")
         texts = text_column(self.frame, self.names["text"]).alias("text")
-        return self.frame.select(id_column, texts)
+        rows = self.frame.select(id_column, texts)
+        return ShownTexts(rows, None if self.earlier is None else self.earlier.frame)
+
+    def keys(self, exact_key: str | None) -> NamedKeys | None:
+        """Return the exact keys of the rows, if they have some."""
+        if exact_key is None:
+            return None
+        named = NamedKeys.of(exact_key)
+        values = replace(named.values, of_json=self.lines)
+        return NamedKeys(self.names[KEY], values)
+
+
+@dataclass(frozen=True)
+class EarlierFiles:
+    """The files of earlier rows, and the names of their columns."""
+
+    paths: Sequence[str]
+    column: ColumnNames
+    id_column: str
+
+    @classmethod
+    def of(
+        cls,
+        options: Mapping[str, Any],
+        column: ColumnNames,
+        id_column: str | None,
+    ) -> EarlierFiles | None:
+        """Return the files that options name, None without; the columns are those of the inputs.
+
+        Raises
+        ------
+        ValueError
+            If columns of earlier files are named without such files, or there is an index.
+        """
+        paths = options.get("against") or ()
+        if isinstance(paths, str):
+            paths = [paths]
+        columns = columns_of_earlier(options, bool(paths))
+        for path in paths:
+            if is_index(path):
+                raise ValueError(
+                    f"against: {printable(path)} is an index, which stores no texts: on Spark, "
+                    "give the files of the rows of its entries"
+                )
+        id_column = columns.get("id_column", id_column)
+        if not paths or id_column is None:  # which is an error for the inputs
+            return None
+        return cls(paths, columns.get("column", column), id_column)
+
+    def rows(self, session: SparkSession) -> EarlierRows:
+        """Read the files."""
+        columns = {"id": self.id_column, "text": checked_columns(self.column)}
+        frame, names, _ = _read(session, self.paths, columns)
+        return earlier_of(frame, names["text"], names["id"], shown=True)
 
 
 def run_files(
@@ -122,6 +193,7 @@ def run_files(
     id_column: str | None,
     keep: str,
     by: str | None = None,
+    exact_key: str | None = None,
     max_removed: float | None = None,
     master: str | None,
     **options: Any,
@@ -145,12 +217,14 @@ def run_files(
         first, last, longest, shortest or max:COLUMN.
     by : str, optional
         The column by whose values rows are counted.
+    exact_key : str, optional
+        As for `lshfast.spark.dedup`.
     max_removed : float, optional
         As for `lshfast.spark.dedup`; nothing is written if more rows are removed.
     master : str, optional
         The cluster, as for spark-submit. By default, Spark's configuration decides.
     **options
-        The other parameters of `lshfast.spark.dedup`.
+        The other parameters of `lshfast.spark.dedup`; `against` has the paths of earlier files.
 
     Raises
     ------
@@ -167,11 +241,20 @@ def run_files(
         raise ValueError(
             f"keep must be first, last, longest, shortest or max:COLUMN on Spark, not {keep!r}"
         )
+    of_earlier = {name: options.pop(name, None) for name in OPTIONS_OF_EARLIER}
+    earlier = EarlierFiles.of(of_earlier, column, id_column)
     arguments = plan_of("dedup", OPTIONS, options).arguments
-    with _opened(inputs, outputs, column, id_column, order, by, master) as source:
+    columns = _columns(column, id_column)
+    if order:
+        columns["value"] = order
+    if by is not None:
+        columns["by"] = by
+    if exact_key is not None:
+        columns[KEY] = NamedKeys.of(exact_key).column
+    with _opened(inputs, outputs, columns, master, earlier) as source:
         frame = source.frame
         names = source.names
-        plan_options: Any = (
+        policy_or_column: Any = (
             optional("pyspark.sql.functions", "spark").col(names["value"])
             if order
             else policy
@@ -189,7 +272,7 @@ def run_files(
             frame,
             names["text"],
             names["id"],
-            plan_options,
+            RowChoice(policy_or_column, source.keys(exact_key), source.earlier),
             guard,
             None,
             arguments,
@@ -197,7 +280,7 @@ def run_files(
             kinds=("text",),
         )
         start = time.perf_counter()
-        _write(source, result, outputs, SIMILARITY_NAMES[summary.measure], stored)
+        _write(source, result, outputs, summary, stored)
         _write_page_of_removed(source, outputs, stored.options, result, summary)
     return _finished(result, summary, start)
 
@@ -236,7 +319,8 @@ def run_pairs(
     """
     outputs = SparkOutputs(pairs=output, overwrite=overwrite, page=page)
     plan = plan_of("pairs", OPTIONS_OF_PAIRS, options)
-    with _opened(inputs, outputs, column, id_column, "", None, master) as source:
+    columns = _columns(column, id_column)
+    with _opened(inputs, outputs, columns, master) as source:
         arguments = {
             name: value
             for name, value in plan.arguments.items()
@@ -247,7 +331,7 @@ def run_pairs(
             source.frame,
             source.names["text"],
             source.names["id"],
-            "first",
+            RowChoice(),
             page is not None,
         )
         run = run_of(kind, rows, plan, None)
@@ -287,50 +371,55 @@ def _finished(result: DataFrame, summary: Summary, start: float) -> Summary:
     return replace(summary, stages=stages)
 
 
-@contextmanager
-def _opened(
-    inputs: Sequence[str],
-    outputs: SparkOutputs,
-    column: ColumnNames,
-    id_column: str | None,
-    order: str,
-    by: str | None,
-    master: str | None,
-) -> Iterator[SparkInputs]:
-    """Check outputs and inputs, and read the inputs; `order` names a column, or is empty."""
+def _columns(column: ColumnNames, id_column: str | None) -> dict[str, ColumnNames]:
+    """Return the columns of ids and texts in the inputs."""
     if id_column is None:
         raise ValueError(
             "id_column is needed, because rows in files of Spark have no number"
         )
-    columns: dict[str, ColumnNames] = {
-        "id": id_column,
-        "text": checked_columns(column),
-    }
-    if order:
-        columns["value"] = order
-    if by is not None:
-        columns["by"] = by
-    formats = {path: _format(path) for path in inputs}
-    paths_of_lines = [path for path in inputs if formats[path] == "lines"]
-    tables = [path for path in inputs if formats[path] == "parquet"]
-    lines = bool(paths_of_lines)
-    _check_formats(outputs, lines)
+    return {"id": id_column, "text": checked_columns(column)}
+
+
+@contextmanager
+def _opened(
+    inputs: Sequence[str],
+    outputs: SparkOutputs,
+    columns: dict[str, ColumnNames],
+    master: str | None,
+    earlier: EarlierFiles | None = None,
+) -> Iterator[SparkInputs]:
+    """Check outputs and inputs, and read some columns of the inputs, and earlier rows."""
+    paths = [*inputs, *(() if earlier is None else earlier.paths)]
+    formats = {_format(path) for path in inputs}
+    _check_formats(outputs, "lines" in formats)
     if outputs.page is not None:
-        check_page_output(outputs.page, inputs, outputs.overwrite)
+        check_page_output(outputs.page, paths, outputs.overwrite)
     session = session_of(master)
     _check_new(session, outputs)
-    with _errors_of_data(inputs):
-        if lines:
-            frame = _lines(session, paths_of_lines, columns)
-            if tables:
-                rows = session.read.parquet(*tables)
-                frame = frame.unionByName(_as_lines(rows, columns, frame))
-            names: dict[str, Any] = {name: name for name in columns}
-        else:
-            frame = session.read.parquet(*inputs)
-            names = dict(columns)
+    with _errors_of_data(paths):
+        frame, names, lines = _read(session, inputs, columns)
         check_places(session, frame, outputs.paths)
-        yield SparkInputs(inputs, frame, names, lines)
+        earlier_rows = None
+        if earlier is not None:
+            earlier_rows = earlier.rows(session)
+            check_places(session, earlier_rows.frame, outputs.paths)
+        yield SparkInputs(inputs, frame, names, lines, earlier_rows)
+
+
+def _read(
+    session: SparkSession, paths: Sequence[str], columns: dict[str, ColumnNames]
+) -> tuple[DataFrame, dict[str, Any], bool]:
+    """Return the rows of files, the names of some columns there, and whether they are lines."""
+    formats = {path: _format(path) for path in paths}
+    paths_of_lines = [path for path in paths if formats[path] == "lines"]
+    tables = [path for path in paths if formats[path] == "parquet"]
+    if not paths_of_lines:
+        return session.read.parquet(*paths), dict(columns), False
+    frame = _lines(session, paths_of_lines, columns)
+    if tables:
+        rows = session.read.parquet(*tables)
+        frame = frame.unionByName(_as_lines(rows, columns, frame))
+    return frame, {name: name for name in columns}, True
 
 
 def _check_formats(outputs: SparkOutputs, lines: bool) -> None:
@@ -409,8 +498,8 @@ def _lines(
         for path in names_of(column):
             steps = _steps_in(row, path)
             steps_of_path[path] = steps
-            if name == "by":  # the texts of values, which may be missing
-                types.setdefault(steps, "string")
+            if name in TYPES_OF_ANY:
+                types.setdefault(steps, TYPES_OF_ANY[name])
                 continue
             value = _value_in(row, path)
             kind = "string" if name == "text" else _kind(path, value)
@@ -426,8 +515,27 @@ def _lines(
         ]
         joined = is_joined(column) and name == "text"
         value = F.concat_ws(SEPARATOR, *values) if joined else values[0]
+        if name == KEY:
+            value = as_json(value, types[steps_of_path[str(column)]])
         columns_of_rows.append(value.alias(name))
-    return parsed.select(LINE, *columns_of_rows)
+    rows = parsed.select(LINE, *columns_of_rows)
+    for name in TYPES_OF_ANY.keys() & columns.keys():
+        _check_in_lines(parsed, row, str(columns[name]), steps_of_path)
+    return rows
+
+
+def _check_in_lines(
+    parsed: DataFrame, first_row: Any, path: str, steps: Mapping[str, tuple[str, ...]]
+) -> None:
+    """Raise ValueError if there are lines, and none of them has a column."""
+    from pyspark.sql import functions as F
+
+    try:
+        _value_in(first_row, path)
+    except ValueError:
+        value = value_at_steps(F.col("row"), steps[path])
+        if parsed.where(value.isNotNull()).isEmpty():
+            raise ValueError(f"no line of the inputs has the column {path!r}") from None
 
 
 def _as_lines(
@@ -452,6 +560,8 @@ def _as_lines(
             else F.col(str(column))
         )
         kind = lines.schema[name].dataType.simpleString()
+        if name == KEY:
+            value = as_json(value, rows.select(value).schema[0].dataType.simpleString())
         if name in ("id", "value"):
             actual_kind = rows.select(value).schema[0].dataType.simpleString()
             if (kind == "string") != (actual_kind == "string"):
@@ -493,7 +603,7 @@ def _write(
     source: SparkInputs,
     result: DataFrame,
     outputs: SparkOutputs,
-    similarity: str,
+    summary: Summary,
     stored: StoredOptions,
 ) -> None:
     """Write the kept rows (of lines, the lines alone), and a table of the removed rows."""
@@ -513,9 +623,22 @@ def _write(
         columns: list[Any] = [
             F.col(result.columns[0]).alias("key"),
             "kept_key",
-            F.col("similarity").alias(similarity),
+            F.col("similarity").alias(SIMILARITY_NAMES[summary.measure]),
         ]
-        _save(result.where("not keep").select(*columns), outputs.removed, outputs)
+        removed = result.where("not keep")
+        same_key = F.lit(False)
+        if SAME_KEY in result.columns:
+            same_key = F.col(SAME_KEY)
+        if source.earlier is not None:
+            estimated = F.lit(summary.verify != "exact") & ~same_key
+            columns += ["earlier", estimated.alias("estimated")]
+        if SAME_KEY in result.columns:
+            columns.append(SAME_KEY)
+        if source.earlier is not None:
+            removed = source.earlier.with_texts(removed, EARLIER_TEXT)
+            columns.append(EARLIER_TEXT)
+        table = removed.select(*columns)
+        _save(table, outputs.removed, outputs, with_nulls=True)
         write_text(
             frame.sparkSession, f"{outputs.removed}/{OF_FOLDER}", stored.as_json()
         )
@@ -571,11 +694,15 @@ def _write_page(
     write_page(output.path, page, overwrite)
 
 
-def _save(rows: DataFrame, path: str, outputs: SparkOutputs) -> None:
-    """Write rows as a folder of Parquet or of JSON Lines."""
-    rows.write.format("parquet" if path.endswith(".parquet") else "json").mode(
-        _mode(outputs)
-    ).save(path)
+def _save(
+    rows: DataFrame, path: str, outputs: SparkOutputs, with_nulls: bool = False
+) -> None:
+    """Write rows as a folder of Parquet or of JSON Lines, which may have members for nulls."""
+    writer = rows.write.mode(_mode(outputs))
+    if path.endswith(".parquet"):
+        writer.parquet(path)
+    else:
+        writer.json(path, ignoreNullFields=not with_nulls)
 
 
 def _mode(outputs: SparkOutputs) -> str:

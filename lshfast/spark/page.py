@@ -27,22 +27,34 @@ from lshfast._io.pages.differences import Span
 from lshfast._io.pages.page import over_range
 from lshfast.spark.run import FILE
 from lshfast.spark.session import configured
+from lshfast.spark.tasks import EARLIER_ID
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 
 class SimilarRows(NamedTuple):
-    """Two rows that are shown: their similarity, and their ids."""
+    """Two rows that are shown: their similarity, and their ids.
+
+    `earlier` has the EARLIER_ID of the other one, if it is an earlier row.
+    """
 
     similarity: float
     id: Any
     other: Any
+    earlier: int | None = None
+
+
+class ShownTexts(NamedTuple):
+    """The texts that a page shows some of: id and text of the rows, and of earlier rows."""
+
+    rows: DataFrame
+    earlier: DataFrame | None = None
 
 
 def evidence_of_removed(
     result: DataFrame,
-    texts: DataFrame | None,
+    texts: ShownTexts | None,
     names: Mapping[str, str],
     form: ComparedForm = AS_THEY_ARE,
 ) -> Evidence:
@@ -51,9 +63,10 @@ def evidence_of_removed(
     Parameters
     ----------
     found : DataFrame
-        As `lshfast.spark.dedup` returns it, with the column FILE; persisted.
-    texts : DataFrame or None
-        The columns id and text of the rows that were read; None to show no texts.
+        As `lshfast.spark.dedup` returns it, with the column FILE, and with EARLIER_ID in a run
+        against earlier rows; persisted.
+    texts : ShownTexts or None
+        None to show no texts.
     names : mapping of str to str
         The names of all files, by URL, also of those without rows.
     form : ComparedForm
@@ -61,19 +74,31 @@ def evidence_of_removed(
     """
     from pyspark.sql import functions as F
 
-    removed = result.where("not keep").select(
-        "similarity", F.col(result.columns[0]).alias("id"), "kept_key", "group"
-    )
+    of_pair: list[str | Column] = [
+        "similarity",
+        F.col(result.columns[0]).alias("id"),
+        "kept_key",
+    ]
+    in_groups = result
+    if EARLIER_ID in result.columns:
+        of_pair.append(EARLIER_ID)
+        in_groups = result.where("not earlier")
+    removed = result.where("not keep").select(*of_pair, "group")
     one_each = removed.groupBy("group").agg(
-        F.min(F.struct("similarity", "id", "kept_key")).alias("pair")
+        F.min(F.struct(*removed.drop("group").columns)).alias("pair")
     )
     files = result.groupBy(FILE).agg(
         F.count("*").alias("read"), F.count_if(~F.col("keep")).alias("removed")
     )
     with configured(result.sparkSession), ExitStack() as stack:
-        sizes = result.groupBy("group").count().where("count > 1").persist()
+        of_group = (
+            F.count("*").alias("count"),
+            F.count_if(~F.col("keep")).alias("removed"),
+        )
+        sizes = result.groupBy("group").agg(*of_group).where("count > 1").persist()
         stack.callback(sizes.unpersist)
-        of_size = sizes.groupBy("count").agg(F.count("*").alias("groups"))
+        of_groups = in_groups.groupBy("group").count().where("count > 1")
+        of_size = of_groups.groupBy("count").agg(F.count("*").alias("groups"))
         group_sizes = {row["count"]: row["groups"] for row in of_size.collect()}
         counts = {row[FILE]: (row["read"], row["removed"]) for row in files.collect()}
         inputs = [
@@ -94,7 +119,7 @@ def evidence_of_removed(
 
 def evidence_of_similar(
     similar_pairs: DataFrame,
-    texts: DataFrame | None,
+    texts: ShownTexts | None,
     rows_read: Mapping[str, int],
     names: Mapping[str, str],
     form: ComparedForm = AS_THEY_ARE,
@@ -139,9 +164,7 @@ def _largest_groups(
     members = removed.where(
         F.col("group").isin([row["group"] for row in largest])
     ).withColumn("place", order)
-    places_by_group = {
-        row["group"]: places_in_group(row["count"] - 1) for row in largest
-    }
+    places_by_group = {row["group"]: places_in_group(row["removed"]) for row in largest}
     all_places = sorted(
         {place for places in places_by_group.values() for place in places}
     )
@@ -156,7 +179,7 @@ def _largest_groups(
             and one["place"] in places_by_group[row["group"]]
         ]
         pairs = [
-            SimilarRows(one["similarity"], one["id"], one["kept_key"])
+            SimilarRows(*(one[name] for name in removed.columns if name != "group"))
             for one in rows_of_group
         ]
         yield of_large_group(row["count"], row["group"]), pairs
@@ -167,7 +190,7 @@ def _evidence(
     candidates: DataFrame,
     group_sizes: Mapping[int, int],
     groups: Mapping[str, list[SimilarRows]],
-    texts: DataFrame | None,
+    texts: ShownTexts | None,
     inputs: Sequence[InputRows],
     *,
     removing: bool,
@@ -202,28 +225,54 @@ def _evidence(
         WHOLE_RANGE[removing]: [pair for pair in pairs_of_columns if pair not in least],
     }
     pairs_by_reason |= groups
-    shown_texts = None
+    texts_of = None
     if texts is not None:
-        keys = set[Any]()
-        for shown_pairs in pairs_by_reason.values():
-            for pair in shown_pairs:
-                keys.update(pair[1:])
-        shown_texts = _texts_of(texts, keys)
+        all_pairs = [pair for pairs in pairs_by_reason.values() for pair in pairs]
+        texts_of = _TextsOfPairs.of(texts, all_pairs)
     examples = {
-        reason: [_example(pair, shown_texts, form) for pair in shown_pairs]
+        reason: [_example(pair, texts_of, form) for pair in shown_pairs]
         for reason, shown_pairs in pairs_by_reason.items()
         if shown_pairs
     }
     return Evidence(counts, group_sizes, examples, inputs, form)
 
 
+class _TextsOfPairs(NamedTuple):
+    """The beginnings of texts by the ids of rows, and by those of earlier rows."""
+
+    rows: Mapping[Any, str]
+    earlier: Mapping[int, str]
+
+    @classmethod
+    def of(cls, texts: ShownTexts, pairs: Iterable[SimilarRows]) -> _TextsOfPairs:
+        """Return the texts of some pairs."""
+        ids = set[Any]()
+        earlier_ids = set[int]()
+        for pair in pairs:
+            ids.add(pair.id)
+            if pair.earlier is None:
+                ids.add(pair.other)
+            else:
+                earlier_ids.add(pair.earlier)
+        earlier_texts = {}
+        if texts.earlier is not None and earlier_ids:
+            earlier_texts = _texts_of(texts.earlier, earlier_ids)
+        return cls(_texts_of(texts.rows, ids), earlier_texts)
+
+    def of_pair(self, pair: SimilarRows) -> tuple[str, str]:
+        """Return the two texts of a pair."""
+        if pair.earlier is None:
+            return self.rows[pair.id], self.rows[pair.other]
+        return self.rows[pair.id], self.earlier[pair.earlier]
+
+
 def _example(
-    pair: SimilarRows, texts: Mapping[Any, str] | None, form: ComparedForm
+    pair: SimilarRows, texts: _TextsOfPairs | None, form: ComparedForm
 ) -> ExamplePair:
     row_spans: list[Span] = []
     other_spans: list[Span] = []
     if texts is not None:
-        row_spans, other_spans = form.differences(texts[pair.id], texts[pair.other])
+        row_spans, other_spans = form.differences(*texts.of_pair(pair))
     return ExamplePair(
         str(pair.id), str(pair.other), pair.similarity, row_spans, other_spans
     )

@@ -54,6 +54,7 @@ from lshfast.spark.row_filter import JoinLimits, join_by_id
 from lshfast.spark.session import running
 from lshfast.spark.tasks import (
     EARLIER,
+    EARLIER_ID,
     ChainTask,
     ContentKey,
     CountTask,
@@ -519,7 +520,7 @@ class Run:
         counts = "candidates long, pairs long, copies long"
         schema = f"id {kind}, kept {kind}, similarity double, {counts}"
         if self.earlier is not None:
-            schema += f", `{EARLIER}` {self.earlier.type_of_keys}"
+            schema += f", `{EARLIER}` {self.earlier.type_of_keys}, `{EARLIER_ID}` long"
         return self._persisted(
             self._texts_of(sets).mapInArrow(self._group_task(), schema)
         )
@@ -534,7 +535,7 @@ class Run:
         limits = self.limits.joins
         frame = self.source.frame.drop(FILE, KEY)
         texts = join_by_id(frame, sets.frame, sets.number, limits, "inner")
-        order = ["label", "id"]
+        order: list[str | Column] = ["label", "id"]
         if self.earlier is not None and sets.of_earlier is not None:
             frame = self.earlier.frame
             of_earlier = sets.of_earlier
@@ -543,7 +544,7 @@ class Run:
             )
             texts = with_earlier(texts, earlier_texts)
             # Earlier rows, which have no id, come last.
-            order = ["label", F.col("id").isNull(), "id", EARLIER]
+            order = ["label", F.col("id").isNull(), "id", EARLIER, EARLIER_ID]
         return texts.repartition("label").sortWithinPartitions(*order)
 
     def _figures(self, groups: DataFrame) -> dict[str, int]:
@@ -640,7 +641,8 @@ class Run:
         if self.source.exact_key is not None:
             columns["same_key"] = same_key
         named = [column.alias(name) for name, column in columns.items()]
-        return rows.select("id", *named, *self.source.files).persist()
+        shown = [] if self.earlier is None else self.earlier.columns_of_result
+        return rows.select("id", *named, *self.source.files, *shown).persist()
 
     def _groups(self, rows: DataFrame) -> dict[str, int]:
         """Return the figures of the table of all rows by their names in the summary."""

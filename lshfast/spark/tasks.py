@@ -55,8 +55,9 @@ SPOOL_BYTES = 256 << 20
 # Pairs in an output batch.
 BATCH_PAIRS = 1 << 16
 
-# The column with the keys of earlier rows.
+# The columns with the keys of earlier rows, and with numbers that identify these rows.
 EARLIER = "earlier key"
+EARLIER_ID = "earlier row"
 
 # A bucket with more rows than this is not screened: its rows stay in one set.
 CROWD_ROWS = 512
@@ -418,9 +419,9 @@ class EngineTask(SetTask):
     of each removed row, and one row without id for each table, with the numbers of candidates,
     pairs and copies.
 
-    In a run against earlier rows, these have no id, and their key in the column EARLIER, and follow
-    the other rows of their set. The output has the key in EARLIER, and no `kept`, of a row that is
-    removed for an earlier one.
+    In a run against earlier rows, these have no id but the columns EARLIER and EARLIER_ID, and
+    follow the other rows of their set. A row that is removed for an earlier one has no `kept`, and
+    these columns of that one.
     """
 
     plan: Plan
@@ -429,12 +430,11 @@ class EngineTask(SetTask):
     def _found(self, table: Table) -> Iterator[Batch]:
         pa = optional("pyarrow", "spark")
         earlier = None
-        earlier_keys = None
+        earlier_rows = None
         if EARLIER in table.schema.names:
             table, earlier_rows = new_and_earlier(table)
             if not table.num_rows:
                 return
-            earlier_keys = earlier_rows.column(EARLIER)
             if earlier_rows.num_rows:
                 texts = Texts(earlier_rows.column("text"))
                 numbers = np.arange(len(texts), dtype=np.int64)
@@ -462,12 +462,13 @@ class EngineTask(SetTask):
             name: pa.array(np.append(value, np.zeros(len(removed), np.int64)))
             for name, value in figures.items()
         }
-        if earlier_keys is not None:
+        if earlier_rows is not None:
             places = np.zeros(len(removed), np.int64)
             if findings.earlier is not None:
                 places[is_earlier] = findings.earlier.keys
             taken = pa.array(places, mask=~is_earlier)
-            columns[EARLIER] = after_null(earlier_keys, taken)
+            for name in (EARLIER, EARLIER_ID):
+                columns[name] = after_null(earlier_rows.column(name), taken)
         yield pa.table(columns).combine_chunks().to_batches()[0]
 
     def _findings(
