@@ -6,7 +6,7 @@ have the same key. It names what is kept instead of the row that its key prefers
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -54,9 +54,31 @@ class KeyCopies:
 
     def fill_in_keys(self, keys: list[Any]) -> None:
         """Give the rows the keys of the earlier entries of the preferred rows."""
-        rows = zip(self.rows.tolist(), self.preferred_rows.tolist(), strict=True)
-        for row, preferred_row in rows:
+        for row, preferred_row in self._preferred_by_row().items():
             keys[row] = keys[preferred_row]
+
+    def filled_in(self, texts: Sequence[str | None]) -> Sequence[str | None]:
+        """Return the texts of earlier rows, the rows having those of the preferred rows."""
+        return TextsOfPreferred(texts, self._preferred_by_row())
+
+    def _preferred_by_row(self) -> dict[int, int]:
+        """Return the preferred row of each row."""
+        return dict(zip(self.rows.tolist(), self.preferred_rows.tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class TextsOfPreferred(Sequence["str | None"]):
+    """Texts of all rows, of which some have those of other rows."""
+
+    texts: Sequence[str | None]
+    preferred_by_row: Mapping[int, int]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __getitem__(self, row: Any) -> Any:
+        number = range(len(self.texts))[row]
+        return self.texts[self.preferred_by_row.get(number, number)]
 
 
 def find_key_copies(prints: UInt64Array, preference_of: PreferenceOf) -> KeyCopies:

@@ -16,7 +16,7 @@ from lshfast._engine.options.command import (
     output_option,
 )
 from lshfast._engine.options.declaration import Option, Options
-from lshfast._engine.options.declared import TABLES
+from lshfast._engine.options.declared import OPTIONS, TABLES
 
 if TYPE_CHECKING:
     from lshfast.passages.plan import PassagePlan
@@ -38,15 +38,12 @@ PASSAGES_OPTIONS = (
         bool,
     ),
     *options_named("output_format", "defuse_formulas", "column", "id_column"),
-    daily_option(
-        "against_column",
-        None,
-        "Column of the texts of --against, if it is not --column.",
-    ),
-    daily_option(
-        "against_id_column",
-        None,
-        "Column of the ids of --against; without it a row is FILE:LINE.",
+    replace(OPTIONS["against_column"], daily=True, heading=""),
+    replace(
+        OPTIONS["against_id_column"],
+        help="Column of the ids of --against; without it a row is FILE:LINE.",
+        daily=True,
+        heading="",
     ),
     *READING,
     *options_named("max_columns"),

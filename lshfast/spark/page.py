@@ -238,10 +238,13 @@ def _evidence(
 
 
 class _TextsOfPairs(NamedTuple):
-    """The beginnings of texts by the ids of rows, and by those of earlier rows."""
+    """The beginnings of texts by the ids of rows and of earlier rows, as strings.
 
-    rows: Mapping[Any, str]
-    earlier: Mapping[int, str]
+    Ids of kept rows are strings in a run whose earlier rows have strings as ids.
+    """
+
+    rows: Mapping[str, str]
+    earlier: Mapping[str, str]
 
     @classmethod
     def of(cls, texts: ShownTexts, pairs: Iterable[SimilarRows]) -> _TextsOfPairs:
@@ -261,9 +264,10 @@ class _TextsOfPairs(NamedTuple):
 
     def of_pair(self, pair: SimilarRows) -> tuple[str, str]:
         """Return the two texts of a pair."""
+        text = self.rows[str(pair.id)]
         if pair.earlier is None:
-            return self.rows[pair.id], self.rows[pair.other]
-        return self.rows[pair.id], self.earlier[pair.earlier]
+            return text, self.rows[str(pair.other)]
+        return text, self.earlier[str(pair.earlier)]
 
 
 def _example(
@@ -278,15 +282,15 @@ def _example(
     )
 
 
-def _texts_of(frame: DataFrame, ids: Iterable[Any]) -> dict[Any, str]:
-    """Return the beginnings of the texts with some ids."""
+def _texts_of(frame: DataFrame, ids: Iterable[Any]) -> dict[str, str]:
+    """Return the beginnings of the texts with some ids, by these as strings."""
     from pyspark.sql import functions as F
 
-    shown_rows = frame.where(F.col("id").isin(list(ids)))
+    shown_rows = frame.where(F.col("id").cast("string").isin([*map(str, ids)]))
     rows = shown_rows.select(
         "id", F.substring("text", 1, TEXT_CHARACTERS).alias("text")
     ).collect()
-    return {row["id"]: _decoded(row["text"]) for row in rows}
+    return {str(row["id"]): _decoded(row["text"]) for row in rows}
 
 
 def _decoded(text: str | bytes | bytearray | None) -> str:

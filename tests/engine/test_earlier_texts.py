@@ -350,7 +350,7 @@ def test_keys_of_an_index_that_are_numbers_and_ids_of_csv(tmp_path):
         ),
         (("--split", "paragraph"), "paragraphs are deduplicated without"),
         (("--groups", "components"), "groups must be star against earlier rows"),
-        (("--engine", "spark"), "against is not an option of"),
+        (("--engine", "spark"), "id_column is needed"),
         (("--against", "none.jsonl"), "none.jsonl"),
         (("--against", "a.lsh", "--against", "b.lsh"), "against must name one index"),
     ],

@@ -227,6 +227,8 @@ def test_with_earlier_rows():
             (2, "may"),
         ]
         assert (result.summary.earlier, result.summary.same_key) == (2, 1)
+        if result.earlier_texts is not None:
+            assert list(result.earlier_texts) == [NOTES[0]] * 3 + [None]
         # The other row of the key is preferred, and similar to no entry.
         result = dedup(
             NOTES, exact_key=[7, 7, None, None], keep="last", against=against
@@ -356,10 +358,6 @@ def test_ways_of_running_that_have_no_keys_say_why(tmp_path):
         stages.plan(path, tmp_path / "work", tmp_path / "out", exact_key="a")
     out = ["-o", tmp_path / "out.jsonl"]
     for options, message in [
-        (
-            ["--engine", "spark"],
-            "dropDuplicates of a DataFrame keeps one row for each key",
-        ),
         (["--split", "line"], "by, exact_key and max_removed are for rows, not lines"),
         (
             ["--group-by", "a", "--item", "text"],

@@ -57,6 +57,10 @@ ABSENT = {
         "html_texts",
         "by",
         "max_removed",
+        "against",
+        "against_column",
+        "against_id_column",
+        "exact_key",
     },
 }
 # Defaults that differ: of a task, and of a folder that must be named.

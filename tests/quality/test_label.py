@@ -3,6 +3,7 @@
 import json
 import random
 import sys
+import unicodedata
 
 import pytest
 
@@ -73,6 +74,35 @@ def rows_of(path):
             strict=True,
         )
     )
+
+
+@pytest.mark.parametrize(
+    ("normalize", "groups"), [("none", 0), ("NFC", 3), ("NFKC", 6)]
+)
+def test_texts_in_several_forms(tmp_path, normalize, groups):
+    """Pairs of texts in two forms are asked, and shown, in the form that the run compares."""
+    forms = ["NFC", "NFD"] * 3 + ["NFC", "NFKD"] * 3
+    texts = [" ".join(f"{n // 2}ế{word}ﬁ" for word in range(40)) for n in range(12)]
+    rows = [
+        {"id": n, "text": unicodedata.normalize(form, text) + " end" * (n % 2)}
+        for n, (form, text) in enumerate(zip(forms, texts, strict=True))
+    ]
+    source = write_jsonl(tmp_path / "in.jsonl", rows)
+    path = tmp_path / "labels.csv"
+    options = "-o", path, "--id-column", "id", "--size", "2"
+    answers = "s\n" * 12
+    done = run("label", source, *options, "--normalize", normalize, input=answers)
+    assert done.exit_code == 0, done.stderr
+    if groups:
+        keys = [(int(row[0]), int(row[1])) for row in rows_of(path)]
+        assert sorted(keys) == [(n, n + 1) for n in range(0, 2 * groups, 2)]
+        assert "[-" not in done.stderr
+        assert done.stderr.count("{+") == done.stderr.count("{+end+}") == groups
+        other = "NFC" if normalize == "NFKC" else "NFKC"
+        said = failing(1, "label", source, *options, "--normalize", other)
+        assert f"normalize is {normalize!r} there, not {other!r}" in said
+    else:
+        assert not path.exists() or not rows_of(path)
 
 
 @pytest.mark.one_case

@@ -31,6 +31,8 @@ def native(ids, texts, keep="first", **options):
     order = sorted(range(len(ids)), key=lambda row: ids[row])
     if not isinstance(keep, str):
         keep = [keep[row] for row in order]
+    if "exact_key" in options:
+        options["exact_key"] = [options["exact_key"][row] for row in order]
     found = lshfast.dedup(
         [texts[row] for row in order],
         keys=[ids[row] for row in order],

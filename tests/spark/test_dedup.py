@@ -230,7 +230,27 @@ def test_values_that_are_missing(spark):
             ValueError,
             "^measure='containment' has exact=True by default, .* exact=False",
         ),
-        ([], {"against": None}, TypeError, r"^dedup\(\) has no option 'against'"),
+        (
+            [],
+            {"against": ["a"]},
+            TypeError,
+            "^against must be a DataFrame of Spark, not list$",
+        ),
+        (
+            [],
+            {"against_column": "body"},
+            ValueError,
+            "^against_column names a column of earlier files, .* names none$",
+        ),
+        (
+            [],
+            {"exact_key": "no"},
+            ValueError,
+            "^exact_key: there is no column 'no' among id, text, score$",
+        ),
+        ([], {"exact_key": "url:"}, ValueError, "^exact_key must name a column"),
+        ([], {"exact_key": 5}, TypeError, "^exact_key must be the name of a column"),
+        ([], {"annotate": True}, TypeError, r"^dedup\(\) has no option 'annotate'"),
     ],
     ids=str,
 )
@@ -238,6 +258,107 @@ def test_arguments_that_cannot_be_used(spark, arguments, options, error, said):
     frame = spark.createDataFrame([(1, "a", 1.0)], f"{SCHEMA}, score double")
     with pytest.raises(error, match=said):
         lshfast.spark.dedup_with_summary(frame, *arguments, **options)
+
+
+# Keys of several types: a missing one, and numbers that are equal.
+KEYS = [None, float("nan"), 1.0, 2.0, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("limits", "options"),
+    [
+        (Limits(), {"keep": "longest"}),
+        (Limits(0, 1, 0), {"keep": "shortest", "threshold": 0.6}),
+        pytest.param(
+            Limits(driver_records=1000),
+            {"verify": "signature", "normalize": "NFKC"},
+            marks=pytest.mark.weekly,
+        ),
+        pytest.param(Limits(1 << 20, 1), {"verify": "none"}, marks=pytest.mark.weekly),
+    ],
+    ids=str,
+)
+def test_earlier_rows_and_exact_keys(spark, rows, limits, options):
+    """An earlier row has a key of another type; many have the same text, and some have none."""
+    ids, texts = rows
+    keys = [KEYS[key % 5] if key % 3 else float(key) for key in ids]
+    near = texts[1].rpartition(" ")[0]
+    earlier = {f"a{number:03}": near for number in range(300)}
+    earlier |= {f"b{number}": text for number, text in enumerate(texts[:60:3])}
+    earlier |= {"c": texts[1], "d": None, "e": "", "f": "words that no other text has"}
+    frame = spark.createDataFrame(
+        list(zip(ids, texts, keys, strict=True)), f"{SCHEMA}, link double"
+    )
+    of_earlier = spark.createDataFrame(
+        list(earlier.items())[::-1], "name string, body string"
+    )
+    found, summary = distributed(
+        frame.repartition(3),
+        limits=limits,
+        against=of_earlier.repartition(3),
+        against_column="body",
+        against_id_column="name",
+        exact_key="link",
+        **options,
+    )
+    expected, figures = native(ids, texts, against=earlier, exact_key=keys, **options)
+    assert found == expected
+    assert summary == figures
+    assert min(figures.earlier, figures.same_key, figures.groups) > 10
+
+
+def test_ids_of_earlier_rows_that_are_equal(spark, rows):
+    """To each other, and to those of new rows; texts are bytes on one side."""
+    ids, texts = rows
+    earlier = [(7, texts[0]), (7, texts[5]), (7, texts[5]), (8, texts[9]), (9, None)]
+    of_earlier = spark.createDataFrame(
+        [(key, text and text.encode()) for key, text in earlier],
+        "id int, text binary",
+    )
+    frame = spark.createDataFrame(list(zip(ids, texts, strict=True)), SCHEMA)
+    found, summary = distributed(frame, against=of_earlier)
+    expected, figures = native(ids, texts, against=[text for _, text in earlier])
+    assert [row[:2] for row in found] == [row[:2] for row in expected]
+    assert summary == figures
+    of_places = {row[0]: earlier[row[2]][0] if row[5] else row[2] for row in expected}
+    assert {row[0]: row[2] for row in found} == of_places
+    assert {row[2] for row in found if row[5]} == {7, 8}
+    nothing = of_earlier.where("id > 9")
+    found, summary = distributed(frame, against=nothing)
+    assert found == [(*row, False) for row in native(ids, texts)[0]]
+    assert (summary.earlier_texts.read, summary.earlier_texts.verify) == (0, "exact")
+
+
+def test_earlier_rows_that_cannot_be_used(spark):
+    frame = spark.createDataFrame([(1, "a", [0.5])], f"{SCHEMA}, v array<double>")
+    rows = [(5, b"\xff"), (None, b"a")]
+    of_bytes = spark.createDataFrame(rows, "key int, text binary")
+    for options, said in [
+        ({}, "^against: id: there is no column 'id' among key, text$"),
+        ({"against_id_column": "text"}, "^against: id: column 'text' must be of type"),
+        (
+            {"against_column": "body", "against_id_column": "key"},
+            "^against: text: there is no column 'body'",
+        ),
+        ({"against_id_column": "key", "groups": "components"}, "^groups must be star"),
+        (
+            {"against_id_column": "key", "ignore_common": 0.5},
+            "^ignore_common must be None with an index or earlier rows",
+        ),
+        (
+            {"against_id_column": "key", "text": "v", "against_column": "text"},
+            "^against has earlier items, which are read for texts and sets, not for",
+        ),
+        (
+            {"against_id_column": "key"},
+            "^against: the text with id 5 .*not UTF-8|^against: ids must not be null",
+        ),
+    ]:
+        with pytest.raises((TypeError, ValueError), match=said):
+            lshfast.spark.dedup(frame, against=of_bytes, **options)
+    nulls = of_bytes.where("key is null")
+    with pytest.raises(ValueError, match=r"^against: ids must not be null, .* in 1 of"):
+        lshfast.spark.dedup(frame, against=nulls, against_id_column="key")
 
 
 def test_what_is_not_a_frame_of_spark(spark):

@@ -424,6 +424,77 @@ def test_names_of_files_on_a_page(spark, tmp_path, rows, monkeypatch):
     ]
 
 
+def test_earlier_files_and_exact_keys(spark, tmp_path, rows):
+    """The tables and the account are those of one machine, as are the examples of the page."""
+    links = [None, "https://u@A.example/1#b", "a.example/1", 5, 5.0, "5", {"b": [1]}]
+    rows = [{**row, "link": links[row["id"] % 7]} for row in rows]
+    del rows[0]["link"]
+    earlier = [
+        {"name": f"b{row['id']}", "body": (row["text"] or "x") + " and more"}
+        for row in rows[::9]
+    ]
+    sources = [
+        write_jsonl(tmp_path / "a.jsonl", sorted(rows, key=lambda row: row["id"])),
+        "--against",
+        write_jsonl(tmp_path / "earlier.jsonl", earlier[:5]),
+        "--against",
+        tmp_path / "earlier.parquet",
+    ]
+    pq.write_table(pa.Table.from_pylist(earlier[5:]), sources[-1])
+    columns = "--against-column", "body", "--against-id-column", "name"
+    options = *columns, "--exact-key", "url:link", "--keep", "longest", "--by", "year"
+
+    def done(name, *further):
+        paths = [
+            tmp_path / f"{name}.{end}" for end in ("jsonl", "removed.jsonl", "html")
+        ]
+        outputs = "-o", paths[0], "--removed", paths[1], "--html", paths[2]
+        answer = run("dedup", *sources, *outputs, *options, *further)
+        assert answer.exit_code == 0, answer.stderr
+        figures = answer.stderr.partition("\nstage ")[0].splitlines()
+        return paths, [line for line in figures if "  " in line]
+
+    local, account = done("local", "--id-column", "id")
+    on_spark, account_of_spark = done("spark", *MASTER)
+    assert sorted(lines_of(on_spark[0])) == sorted(local[0].read_text().splitlines())
+    removed = sorted(map(json.loads, lines_of(on_spark[1])), key=lambda row: row["key"])
+    assert removed == read_jsonl(local[1])
+    assert {row["earlier_text"] is None for row in removed} == {True, False}
+    assert {row["same_key"] for row in removed} == {True, False}
+    assert account_of_spark == account
+    assert any("texts of earlier rows" in line for line in account)
+    page, page_of_local = map(read_page, (on_spark[2], local[2]))
+    begin, end = "The least similar rows", "Removed rows over the whole range"
+    for text in (page, page_of_local):
+        assert "of earlier entries" in text
+        assert "stores no texts" not in text
+    assert (
+        page.partition(begin)[2].partition(end)[0]
+        == (page_of_local.partition(begin)[2].partition(end)[0])
+    )
+    index = tmp_path / "seen.lsh"
+    run(
+        "index",
+        "build",
+        sources[2],
+        "-o",
+        index,
+        "--column",
+        "body",
+        "--id-column",
+        "name",
+    )
+    outputs = "-o", tmp_path / "o.jsonl"
+    said = failing(2, "dedup", sources[0], *outputs, "--against", index, *MASTER)
+    assert f"against: {index} is an index, which stores no texts: on Spark" in said
+    said = failing(2, "dedup", sources[0], *outputs, "--exact-key", "no", *MASTER)
+    assert "no line of the inputs has the column 'no'" in said
+    said = failing(
+        2, "dedup", *sources, "-o", sources[2], "--overwrite", *columns, *MASTER
+    )
+    assert said.endswith("the output is one of the inputs, or holds one")
+
+
 def test_a_page_without_texts_and_of_pairs(spark, tmp_path, rows):
     source, page = write_jsonl(tmp_path / "a.jsonl", rows), tmp_path / "page.html"
     run("pairs", source, "-o", tmp_path / "pairs.jsonl", "--html", page, *MASTER)

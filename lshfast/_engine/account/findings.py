@@ -182,6 +182,9 @@ class Findings:
             columns["same_key"] = self.key_copies.flags(len(is_kept))
             if self.earlier is not None:
                 self.key_copies.fill_in_keys(columns["earlier"])
+                if self.earlier.texts is not None:
+                    texts = self.key_copies.filled_in(self.earlier.texts)
+                    columns["earlier_texts"] = texts
         return DedupResult(
             is_kept,
             groups.labels,

@@ -554,7 +554,7 @@ OPTIONS: dict[str, Option] = {
         Option(
             "against_column",
             None,
-            "Column of the texts or items of earlier files, if it is not --column.",
+            "Column of the texts or items of --against, if it is not --column.",
             str,
             "run",
             verbs=DEDUP,
@@ -566,7 +566,7 @@ OPTIONS: dict[str, Option] = {
         Option(
             "against_id_column",
             None,
-            "Column of the ids of earlier files, if it is not --id-column.",
+            "Column of the ids of --against, if it is not --id-column.",
             str,
             "run",
             verbs=DEDUP,
