@@ -20,7 +20,7 @@ from lshfast._engine.plan import AnyPlan, Grouping, Keep, check_bands_only, plan
 from lshfast._engine.preference import check_keep_measure
 from lshfast.shingling import Unit
 from lshfast.spark.by_value import Guard, counted_by
-from lshfast.spark.earlier import EarlierRows
+from lshfast.spark.earlier import EarlierFrame
 from lshfast.spark.exact_keys import KEY, NamedKeys
 from lshfast.spark.ids import ID_TYPES
 from lshfast.spark.points import VectorRun
@@ -64,13 +64,13 @@ class RowChoice:
     keep : str or Column
         As for `dedup`.
     exact_key : NamedKeys, optional
-    earlier : EarlierRows, optional
+    earlier : EarlierFrame, optional
         Rows similar to one of them are removed first.
     """
 
     keep: Keep | Column = "first"
     exact_key: NamedKeys | None = None
-    earlier: EarlierRows | None = None
+    earlier: EarlierFrame | None = None
 
     @property
     def result(self) -> list[str]:
@@ -292,12 +292,12 @@ def dedup_with_summary(
 
 def earlier_of(
     against: Any, text: str | Sequence[str], id: str, shown: bool = False
-) -> EarlierRows:
+) -> EarlierFrame:
     """Check and return earlier rows, whose texts may be shown."""
     check_frame("against", against)
     try:
         kind_of_column(against, text, ("text",))
-        return EarlierRows.of(source_of(against, text, id, RowChoice()).frame, shown)
+        return EarlierFrame.of(source_of(against, text, id, RowChoice()).frame, shown)
     except TypeError as error:
         raise TypeError(f"against: {error}") from None
     except ValueError as error:
@@ -481,7 +481,7 @@ def run_of(
     source: FrameRows,
     plan: AnyPlan,
     limits: Limits | None,
-    earlier: EarlierRows | None = None,
+    earlier: EarlierFrame | None = None,
 ) -> Run:
     """Return a run over rows whose items are of a kind."""
     run: Any = RUNS[kind]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class EarlierRows:
+class EarlierFrame:
     """The earlier rows of a run.
 
     Attributes
@@ -99,12 +99,12 @@ class EarlierRows:
 class SketchedEarlierRows:
     """The earlier rows of a run, and their sketches, which are persisted."""
 
-    rows: EarlierRows
+    rows: EarlierFrame
     sketches: DataFrame
     figures: EarlierFigures
 
     @classmethod
-    def of(cls, rows: EarlierRows, sketches: DataFrame, plan: Plan) -> Self:
+    def of(cls, rows: EarlierFrame, sketches: DataFrame, plan: Plan) -> Self:
         """Return rows with their sketches; raise ValueError for keys that are null."""
         from pyspark.sql import functions as F
 

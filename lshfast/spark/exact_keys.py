@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, WindowSpec
     from typing_extensions import Self
 
-    from lshfast.spark.tasks import Batch
-
 # The column of a run with the values of the keys, and those of their hashes.
 KEY = "exact key"
 KEY_LOW = "low of the exact key"
@@ -48,7 +46,7 @@ class KeyColumn:
     are_urls: bool
     of_json: bool = False
 
-    def hashes(self, batch: Batch, secret: tuple[HashKey, HashKey]) -> dict[str, Any]:
+    def hashes(self, batch: Any, secret: tuple[HashKey, HashKey]) -> dict[str, Any]:
         """Return the columns with two hashes of each key; nulls for rows without a key."""
         pa = optional("pyarrow", "spark")
         if self.of_json:

@@ -56,7 +56,7 @@ from lshfast.spark.api import (
     source_of,
 )
 from lshfast.spark.by_value import Guard
-from lshfast.spark.earlier import EarlierRows
+from lshfast.spark.earlier import EarlierFrame
 from lshfast.spark.exact_keys import KEY, NamedKeys, as_json
 from lshfast.spark.page import ShownTexts, evidence_of_removed, evidence_of_similar
 from lshfast.spark.places import check_places, exists, names_of_files, write_text
@@ -114,7 +114,7 @@ class SparkInputs:
     frame: DataFrame
     names: dict[str, Any]
     lines: bool  # whether they are lines of JSON
-    earlier: EarlierRows | None = None
+    earlier: EarlierFrame | None = None
 
     @property
     def files(self) -> dict[str, str]:
@@ -178,7 +178,7 @@ class EarlierFiles:
             return None
         return cls(paths, columns.get("column", column), id_column)
 
-    def rows(self, session: SparkSession) -> EarlierRows:
+    def rows(self, session: SparkSession) -> EarlierFrame:
         """Read the files."""
         columns = {"id": self.id_column, "text": checked_columns(self.column)}
         frame, names, _ = _read(session, self.paths, columns)

@@ -36,7 +36,7 @@ from lshfast.spark.components import (
     components_of_edges,
 )
 from lshfast.spark.earlier import (
-    EarlierRows,
+    EarlierFrame,
     SketchedEarlierRows,
     node_of_earlier,
     with_earlier,
@@ -189,7 +189,7 @@ class Run:
     plan: Plan
     key: ContentKey
     limits: Limits
-    earlier: EarlierRows | None = None
+    earlier: EarlierFrame | None = None
     read_of_files: dict[str, int] = field(default_factory=dict, init=False)
     _held: ExitStack = field(default_factory=ExitStack)
     _sketched_earlier: SketchedEarlierRows | None = field(default=None, init=False)

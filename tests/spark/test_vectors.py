@@ -53,6 +53,22 @@ def test_rows_are_those_of_one_machine(spark, kind, options):
     assert summary.empty == 2
 
 
+def test_exact_keys(spark):
+    """Also of rows without a vector; the buckets are chosen for the rows that are compared."""
+    ids, rows = vectors(150)
+    keys = [None if key % 2 else key % 14 for key in ids]
+    from pyspark.sql import functions as F
+
+    frame = frame_of(spark, ids, rows).withColumn(
+        "key", F.when(F.col("id") % 2 == 0, F.pmod(F.col("id"), F.lit(14)))
+    )
+    found, summary = distributed(frame, "vector", exact_key="key", keep="last")
+    expected, figures = native(ids, rows, exact_key=keys, keep="last")
+    assert found == expected
+    assert (summary.same_key, summary.copies) == (figures.same_key, figures.copies)
+    assert min(summary.same_key, summary.groups, figures.copies) > 3
+
+
 def test_pairs_are_those_of_one_machine(spark):
     ids, rows = vectors(120)
     ids = [f"é{key}" if key % 3 else f"😀{key}" for key in ids]
