@@ -6,6 +6,7 @@ Files:
 
 - api.py, run.py, tasks.py, page.py, by_value.py: `dedup` and `pairs`; the stages of a run; the work
   of Python workers in them; the page; the account by the values of a column.
+- earlier.py, exact_keys.py: earlier rows, with which new ones are compared; exact keys of rows.
 - points.py, point_tasks.py: the stages of a run over vectors; the work of workers in them.
 - components.py, row_filter.py: components of buckets, on the driver or on the cluster; a join of
   texts with the ids that need them.
