@@ -92,7 +92,7 @@ CASES = [
     Case({"exact_key": "integer", "keep": "longest"}, ids="id"),
     Case({"exact_key": "integer", "keep": "max:float", "against": True}, ids="id"),
     Case({"exact_key": "url:string", "annotate": True, "groups": "components"}),
-    Case({"exact_key": "integer", "keep": "max:float", "by": "string"}, ids="id"),
+    Case({"exact_key": "integer", "keep": "max:float", "by": "number"}, ids="id"),
     Case({"exact_key": "integer", "kind": "set", "keep": "shortest"}, ids="number"),
     Case({"exact_key": "text", "keep": "last"}, "csv.gz"),
     Case({"unit": "symbol", "size": 2, "threshold": 0.5}, ids="id"),
