@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -26,12 +26,14 @@ from lshfast._common.checks import (
 )
 from lshfast._common.choices import NormalForm as NormalForm
 from lshfast._common.choices import Unit as Unit
-from lshfast._common.stop_words import StopWords, stop_words_of
 from lshfast._common.threads import ordered_map, pieces, thread_count
 from lshfast._common.types import BoolArray, UInt64Array
 from lshfast.kernels import sets, text, unicode
 from lshfast.kernels.text import TextError as TextError
 from lshfast.tokens import TokenSets
+
+if TYPE_CHECKING:
+    from lshfast._common.stop_words import StopWords
 
 
 class ArrowStream(Protocol):
@@ -257,6 +259,8 @@ def check_shingles(
             raise ValueError(
                 "lowercase must be True for unit 'stopword': stop words are compared in lower case"
             )
+        from lshfast._common.stop_words import stop_words_of
+
         return Shingles(unit, size, stop_words_of(stop_words), normalize=form)
     if stop_words is not None:
         raise ValueError(f"stop_words is for unit 'stopword', not {unit!r}")

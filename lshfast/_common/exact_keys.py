@@ -11,7 +11,6 @@ import numpy as np
 from lshfast._common.growing import GrowingArray
 from lshfast._common.run_key import draw_hash_key
 from lshfast._common.types import UInt64Array
-from lshfast._common.urls import compared_parts
 from lshfast._common.value_codes import is_missing_value
 from lshfast.kernels.text import HashKey, Texts, two_tokens_of_texts
 
@@ -56,6 +55,8 @@ def bytes_of_key(value: Any, is_url: bool) -> bytes | None:
     else:
         data = _text_of(value).encode("utf-8", "surrogatepass")
     if is_url:
+        from lshfast._common.urls import compared_parts
+
         try:
             host, path = compared_parts(data.decode(), clean=True)
         except ValueError:

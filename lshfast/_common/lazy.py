@@ -1,4 +1,4 @@
-"""Names of a package whose modules are imported when the names are first used."""
+"""Names of packages, and modules, that are imported when they are first used."""
 
 from __future__ import annotations
 
@@ -71,6 +71,29 @@ def lazy_names(
         return sorted({*special, *public, *module_of})
 
     return value_of, all_names
+
+
+class LazyModule:
+    """A module that is imported when one of its names is first used.
+
+    Type checkers import the module itself.
+
+    Parameters
+    ----------
+    name : str
+
+    Examples
+    --------
+    >>> from lshfast._common.lazy import LazyModule
+    >>> LazyModule("json").dumps([1])
+    '[1]'
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(self._name), name)
 
 
 def _modules_by_name(names: Mapping[str, str]) -> dict[str, str]:

@@ -20,6 +20,7 @@ from lshfast._common.column_paths import (
     names_of,
     shown_columns,
 )
+from lshfast._common.lazy import LazyModule
 from lshfast._common.progress import Progress
 from lshfast._common.types import Int64Array
 from lshfast._engine.options.declaration import Options
@@ -36,11 +37,9 @@ from lshfast._io.files import (
     OnError,
     file_format,
 )
-from lshfast._io.hash_lists import hash_of_lists
 from lshfast._io.jsonl import first_value
 from lshfast._io.listing import list_files
 from lshfast._io.notes import notes_of_files
-from lshfast._io.parquet import schema_of, type_of
 from lshfast._io.sources import Source
 from lshfast._io.stored_texts import ReadTexts
 from lshfast._io.string_file import StringFile
@@ -56,6 +55,7 @@ from lshfast.kernels.checksum import checksum
 from lshfast.kernels.text import TextError, Texts
 
 if TYPE_CHECKING:
+    from lshfast._io import parquet
     from lshfast._io.whole_tables import WholeTable
     from lshfast._items.items import PointReader
     from lshfast._items.sets import SetReader
@@ -64,6 +64,8 @@ if TYPE_CHECKING:
     from lshfast.sketch.weighted import WeightedMinHasher
 
     AnyReader: TypeAlias = PointReader | WeightedReader | SignatureReader | SetReader
+else:
+    parquet = LazyModule("lshfast._io.parquet")
 
 SAMPLE_BYTES = 16 << 20  # of text that `Inputs.sample` reads
 
@@ -165,6 +167,8 @@ class Inputs:
             how["batch_bytes"] = reader.batch_bytes
         corpus = self.open(**how | corpus_options)
         if plan.kind == "code":
+            from lshfast._io.hash_lists import hash_of_lists
+
             cast("PointReader", reader).image_hash = hash_of_lists(corpus.files)
         return corpus, reader
 
@@ -195,7 +199,9 @@ class Inputs:
             if file.columnar:
                 with advising(file):
                     (column,) = names_of(self.column)
-                    type_of_column = type_of(file, schema_of(file), column)
+                    type_of_column = parquet.type_of(
+                        file, parquet.schema_of(file), column
+                    )
                     return self._kind_at_path(_kind_of_type(file, type_of_column))
         return "text"
 
@@ -208,10 +214,12 @@ class Inputs:
         """Return whether the values of a column of the first file are lists of strings."""
         for file in self.listed[:1]:
             if file.columnar:
-                schema = schema_of(file)
+                schema = parquet.schema_of(file)
                 if self.column in schema.names:
                     return False
-                value_type = type_of(file, schema, names_of(self.column)[0]).value_type
+                value_type = parquet.type_of(
+                    file, schema, names_of(self.column)[0]
+                ).value_type
                 return kind_of_arrow(value_type) == "text"
             value = first_value(file)
             return isinstance(value, list) and isinstance(value[0], str)
@@ -245,7 +253,9 @@ class Inputs:
             for file in self.list_files()[:1]:
                 if file.columnar:
                     (column,) = names_of(self.column)
-                    kind = kind_of_arrow(type_of(file, schema_of(file), column))
+                    kind = kind_of_arrow(
+                        parquet.type_of(file, parquet.schema_of(file), column)
+                    )
                     if kind != "text":
                         return kind == "weighted"
                 values = (

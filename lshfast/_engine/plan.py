@@ -21,7 +21,6 @@ from lshfast._engine.options.declaration import Driver, Options, check_names
 from lshfast._engine.options.declared import NAMES, OPTIONS
 from lshfast._engine.options.rules import NAMES_OF_PLAN, refuse_for_kind
 from lshfast._items.measures import PointPlan, check_item_measure, make_point_plan
-from lshfast._items.sets import SetReader
 from lshfast.banding.bands import Bands, check_recall, check_threshold, choose_bands
 from lshfast.join.jaccard import PairMeasure, check_measure, equal_jaccard
 from lshfast.shingling import (
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from lshfast._engine.options.types import PlanOptions
+    from lshfast._items.sets import SetReader
     from lshfast.index.stores.values import Parameters
 
 Keep: TypeAlias = Literal["first", "last", "longest", "shortest"]
@@ -132,7 +132,11 @@ class Plan:
 
     def reader(self, format: object = None, indexed: bool = False) -> SetReader | None:
         """Return the reader that converts a column of files; None for texts."""
-        return SetReader() if self.kind == "set" else None
+        if self.kind != "set":
+            return None
+        from lshfast._items.sets import SetReader
+
+        return SetReader()
 
     @cached_property
     def bands(self) -> Bands:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +11,11 @@ import numpy.typing as npt
 from lshfast._common.choices import ItemMeasure, PairMeasure
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast._engine.columns import Column
-from lshfast._engine.key_copies import PreferenceOf, preference_of_values
 from lshfast._engine.plan import Keep, KeepValues
 from lshfast.join.groups import preferred
+
+if TYPE_CHECKING:
+    from lshfast._engine.key_copies import PreferenceOf
 
 # The seed of the hash that orders texts of equal length. It differs from the seed of the run, so
 # the texts that are kept do not depend on that seed.
@@ -45,6 +47,8 @@ def preference_of_rows(keep: Keep | KeepValues | None, column: Column) -> Prefer
         return lambda rows: None
     if isinstance(keep, str):
         return lambda rows: preference_of(keep, column.take(rows))
+    from lshfast._engine.key_copies import preference_of_values
+
     return preference_of_values(len(column), keep)
 
 

@@ -20,16 +20,10 @@ from lshfast._common.types import Float64Array, Int64Array
 from lshfast._engine.account.findings import Findings, ReadRows
 from lshfast._engine.account.report import DedupResult
 from lshfast._engine.account.short_texts import advice_for
-from lshfast._engine.against import Earlier, find_earlier
 from lshfast._engine.clock import Clock
 from lshfast._engine.columns import Column
-from lshfast._engine.common_shingles import ignoring_common
-from lshfast._engine.earlier_texts import EarlierRowsOf, find_earlier_texts
-from lshfast._engine.key_copies import KeyCopies, find_key_copies
 from lshfast._engine.kinds.kind import Request
-from lshfast._engine.pairs.exact import ExactPairs, collection_of
 from lshfast._engine.pairs.listed import PairArray
-from lshfast._engine.pairs.similar import SimilarPairs
 from lshfast._engine.plan import Plan
 from lshfast._engine.preference import preference_of, preference_of_rows
 from lshfast._engine.sketching import (
@@ -48,11 +42,14 @@ from lshfast.join.groups import (
     star_groups,
 )
 from lshfast.join.jaccard import Comparison, estimate, verify
-from lshfast.join.short_rows import pairs_of_short_crowd
 from lshfast.kernels.text import Texts
 from lshfast.sketch.minhash import EMPTY
 
 if TYPE_CHECKING:
+    from lshfast._engine.against import Earlier
+    from lshfast._engine.earlier_texts import EarlierRowsOf
+    from lshfast._engine.key_copies import KeyCopies
+    from lshfast._engine.pairs.similar import SimilarPairs
     from lshfast.index.lsh_index import LSHIndex
 
 
@@ -95,6 +92,8 @@ def run_part(
     """
     progress = request.progress
     if plan.ignore_common is not None:
+        from lshfast._engine.common_shingles import ignoring_common
+
         batches, plan = ignoring_common(batches, plan, clock, progress)
     sketches = sketch_rows(
         batches,
@@ -109,6 +108,8 @@ def run_part(
     keep = request.keep() if callable(request.keep) else request.keep
     key_copies = None
     if request.exact_keys is not None:
+        from lshfast._engine.key_copies import find_key_copies
+
         with clock.stage("match", 0):
             preference = preference_of_rows(keep, sketches.rows.column)
             key_copies = find_key_copies(request.exact_keys(), preference)
@@ -118,6 +119,8 @@ def run_part(
         earlier = remove_earlier(sketches, plan, clock, request.against, progress)
     similar_pairs = None
     if request.similar is not None:
+        from lshfast._engine.pairs.similar import SimilarPairs
+
         similar_pairs = SimilarPairs(sketches, plan, clock, progress)
         request.similar(similar_pairs)
     findings = find_duplicates(
@@ -141,6 +144,9 @@ def remove_earlier(
     progress: Progress | None = None,
 ) -> Earlier:
     """Find the rows that are similar to an earlier one, and exclude them from comparisons."""
+    from lshfast._engine.against import find_earlier
+    from lshfast._engine.earlier_texts import EarlierRowsOf, find_earlier_texts
+
     with clock.stage("earlier"):
         if isinstance(against, EarlierRowsOf):
             earlier = find_earlier_texts(sketches, plan, against, progress)
@@ -320,6 +326,8 @@ class _GroupSearch:
 
         If they are more than MOST_PAIRS for each row, return pairs that determine the groups.
         """
+        from lshfast._engine.pairs.exact import ExactPairs
+
         sketches = self.sketches
         n = len(sketches)
         join = ExactPairs(sketches, self._plan)
@@ -363,6 +371,9 @@ class _GroupSearch:
 
         None if too many pairs are similar.
         """
+        from lshfast._engine.pairs.exact import collection_of
+        from lshfast.join.short_rows import pairs_of_short_crowd
+
         plan = self._plan
         sketch = partial(signatures_of, self.sketches.rows.column, plan=plan)
         with self._verifying():

@@ -33,7 +33,6 @@ from lshfast.join.copies import (
     sketches_of,
     without_rows,
 )
-from lshfast.join.set_ranks import Collection, rows_in_pairs
 from lshfast.join.short_rows import (
     LEAST_SHARE,
     SAMPLE_ROWS,
@@ -42,7 +41,6 @@ from lshfast.join.short_rows import (
     are_short,
     has_long_row,
 )
-from lshfast.join.thresholds import rule_of
 from lshfast.kernels import text
 from lshfast.shingling import PIECE_BYTES
 from lshfast.sketch.minhash import EMPTY
@@ -323,6 +321,9 @@ def signatures_of(column: Column, rows: Int64Array, plan: Plan) -> UInt64Array:
 
 def _screened(hashed: SketchedRows, plan: Plan, clock: Clock) -> SketchedRows:
     """Sketch and band the hashed rows that may be in a similar pair."""
+    from lshfast.join.set_ranks import Collection, rows_in_pairs
+    from lshfast.join.thresholds import rule_of
+
     column = hashed.rows.column
     with clock.stage("match"):
         tokens = hashed.take_tokens()
@@ -392,6 +393,9 @@ class _Screen:
         if not self._tries_rows or n < SCREENED_ROWS:
             return False
         self._tries_rows = False
+        from lshfast.join.set_ranks import Collection, rows_in_pairs
+        from lshfast.join.thresholds import rule_of
+
         offsets = np.concatenate([[0], np.cumsum(counts.rows(), dtype=np.int64)])
         copies = equal_rows(marks.rows())
         is_compared = (copies == int64_range(n)) & (counts.rows() > 0)

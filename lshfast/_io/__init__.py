@@ -26,8 +26,10 @@ Files:
 - pages/: pages of HTML and their pictures.
 """
 
+from typing import TYPE_CHECKING
+
+from lshfast._common.lazy import lazy_names
 from lshfast._io.corpus import Batch, Corpus, open_corpus
-from lshfast._io.edits import Edits
 from lshfast._io.files import DataError, Reject
 from lshfast._io.output import (
     Output,
@@ -40,8 +42,20 @@ from lshfast._io.output import (
     rejects_beside,
 )
 from lshfast._io.rows import check_rows, write_rows
-from lshfast._io.tables import write_rejects, write_table, write_tables
-from lshfast._io.to_parquet import id_kind
+
+if TYPE_CHECKING:
+    from lshfast._io.edits import Edits
+    from lshfast._io.tables import write_rejects, write_table, write_tables
+    from lshfast._io.to_parquet import id_kind
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "edits": "Edits",
+            "tables": "write_rejects write_table write_tables",
+            "to_parquet": "id_kind",
+        },
+    )
 
 __all__ = [
     "Batch",

@@ -11,8 +11,6 @@ from contextlib import contextmanager, suppress
 
 from lshfast._common.nearest import no_column
 from lshfast._io.contents import HEAD_BYTES, content_of, has_format
-from lshfast._io.delimiters import delimiter_to_try
-from lshfast._io.documents import kind_of_document
 from lshfast._io.files import DataError, File, Layout
 from lshfast._io.lines import opened
 from lshfast._io.sources import LocalFile
@@ -48,6 +46,8 @@ def advising(file: File) -> Iterator[None]:
     try:
         yield
     except DataError as error:
+        from lshfast._io.documents import kind_of_document
+
         if error.path != file.name or kind_of_document(file.path) is not None:
             raise
         other = _content(file, error)
@@ -112,7 +112,11 @@ def _columns(file: File, sample: bytes, line: int) -> str:
 
 def delimiter_advice(file: File) -> str:
     """Return the option that divides a file of one column; "" without a known delimiter."""
-    delimiter = delimiter_to_try(file) if file.delimited else None
+    if not file.delimited:
+        return ""
+    from lshfast._io.delimiters import delimiter_to_try
+
+    delimiter = delimiter_to_try(file)
     if delimiter:
         return f"try --delimiter {'tab' if delimiter.isspace() else shlex.quote(delimiter)}"
     return ""

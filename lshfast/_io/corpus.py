@@ -14,17 +14,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from lshfast._common.arrow_columns import python_values
 from lshfast._common.exact_keys import ExactKeys
 from lshfast._common.extras import optional
+from lshfast._common.lazy import LazyModule
 from lshfast._common.nearest import no_column
 from lshfast._common.types import AnyArray, UInt64Array
 from lshfast._common.value_codes import ValueCodes
-from lshfast._io import jsonl, parquet
+from lshfast._io import jsonl
 from lshfast._io.advice import advising
 from lshfast._io.cells import CellType, merged
 from lshfast._io.files import (
@@ -47,6 +48,11 @@ from lshfast._io.stored_texts import LinesOfFile, StoredTexts
 from lshfast._io.string_file import RejectFile, StringFile
 from lshfast.kernels.text import Texts
 
+if TYPE_CHECKING:
+    from lshfast._io import parquet
+else:
+    parquet = LazyModule("lshfast._io.parquet")
+
 # The file of rejected rows.
 REJECTS = "rejects.jsonl"
 
@@ -54,7 +60,8 @@ REJECTS = "rejects.jsonl"
 Convert: TypeAlias = Callable[[Any], tuple[Any, dict[int, str]]]
 
 
-_TYPED = {**dict.fromkeys(COLUMNAR, parquet.column_types), "jsonl": jsonl.column_types}
+# The modules that tell the types of the columns of a file.
+_TYPED = {**dict.fromkeys(COLUMNAR, parquet), "jsonl": jsonl}
 
 
 class Batch(NamedTuple):
@@ -293,6 +300,9 @@ class Corpus:
         self._lines = array("q")
         self.lines_of_last_file = 0
         self._first: list[int] = []  # by file: the number of its first row
+        # By file: where its rows begin and end; None if they cannot be read there, or memory is
+        # limited.
+        self._places: list[tuple[array[int], array[int]] | None] = []
         self._keys = RowKeys(self.layout, self._known_place, self._folder, self._prefix)
         self._row_types: RowTypes | None = None
 
@@ -314,7 +324,9 @@ class Corpus:
         if self._cell_types is not None:
             return self._cell_types
         typed = [
-            _TYPED[file.format](file) for file in self.files if file.format in _TYPED
+            _TYPED[file.format].column_types(file)
+            for file in self.files
+            if file.format in _TYPED
         ]
         types = merged(chain.from_iterable(typed))
         columns = types if self.layout.typed else self.layout.keys
@@ -471,6 +483,7 @@ class Corpus:
         size = source = 0
         for file in self.files:
             self._first.append(self.accepted)
+            self._places.append(None if self._folder else (array("q"), array("q")))
             last_position = 0
             for block, texts, place in self._admitted_blocks(file):
                 if len(texts):
@@ -551,7 +564,12 @@ class Corpus:
         if len(rows):
             file = self.files[index]
             numbers = self._lines_of(rows)
-            if join_lines:
+            places = self._places[index] if self._places else None
+            if join_lines and places is not None:
+                at = rows - self._first[index]
+                starts, stops = (np.frombuffer(each, np.int64)[at] for each in places)
+                yield from jsonl.joined_at(file, starts, stops)
+            elif join_lines:
                 yield from jsonl.joined_again(file, numbers)
             else:
                 yield from READERS[file.format].again(file, numbers)
@@ -765,11 +783,21 @@ class Corpus:
         row_types = self._row_types if file.format == "jsonl" else None
         if not block.bad and not self.layout.recorded and row_types is None:
             self._lines.frombytes(np.asarray(block.lines, np.int64).tobytes())
+            self._note_places(block.spans)
             return block.texts, None if self._convert else _stored(
                 file, block.texts, block.spans
             )
         good = self._number_rows(file, block, row_types)
         return self._texts_of_rows(file, block, good)
+
+    def _note_places(self, spans: tuple[Rows, Rows] | None) -> None:
+        """Record where the next good rows of the file begin and end."""
+        places = self._places[-1]
+        if spans is None or places is None:
+            self._places[-1] = None
+            return
+        for ends, each in zip(places, spans, strict=True):
+            ends.frombytes(np.asarray(each, np.int64).tobytes())
 
     def _number_rows(
         self, file: File, block: Block, row_types: RowTypes | None
@@ -809,14 +837,16 @@ class Corpus:
     ) -> tuple[Any, StoredTexts | None]:
         """Return the texts of some rows of a block, and where these can be read again."""
         if isinstance(block.texts, list):
+            self._note_places(None)
             return [block.texts[i] for i in good], None
         rows = np.array(good, np.int64)
+        spans = block.spans and (block.spans[0][rows], block.spans[1][rows])
+        self._note_places(spans)
         if self._convert is not None:
             return block.texts.take(rows), None
         if not isinstance(block.texts, Texts):
             return block.texts.take(optional("pyarrow").array(rows)), None
         texts = block.texts.take(rows)
-        spans = block.spans and (block.spans[0][rows], block.spans[1][rows])
         return texts, _stored(file, texts, spans)
 
 

@@ -235,6 +235,10 @@ class Layout:
         return self.output in ("jsonl", "parquet")
 
 
+# Where the number of the lines of a text is remembered, in `File.detected`.
+LINES = "lines"
+
+
 @dataclass(frozen=True)
 class File:
     """One input file: its name in messages and keys, its format, and its state when listed."""

@@ -6,11 +6,8 @@ from collections.abc import Generator, Iterator
 
 from lshfast._io.documents import kind_of_document, text_of_document
 from lshfast._io.encodings import decode_whole
-from lshfast._io.files import Block, File, Rows, long_row
+from lshfast._io.files import LINES, Block, File, Rows, long_row
 from lshfast._io.lines import read_whole
-
-# Where the number of the lines of a text is remembered, in `File.detected`.
-LINES = "lines"
 
 
 def columns(file: File) -> list[str]:

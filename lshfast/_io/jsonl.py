@@ -80,17 +80,42 @@ def blocks(file: File) -> Generator[Block, None, int]:
                 [None],
                 raw=[b""],
             )
-        for at, stop in _ranges(buffer, start, end):
-            block = Block([], [], stop - at, position)
-            if names:
-                line += _scan(block, line, (buffer, at, stop), names, layout, lines)
-            else:
-                line += _parse(
-                    block, line, _pieces(buffer, at, stop), layout, lines.encoding
-                )
+        for block, count in _blocks_of(buffer, start, end, line, names, layout, lines):
+            block.position = position
+            line += count
             lines.count = line
             yield block
     return line
+
+
+def _blocks_of(
+    buffer: bytearray,
+    start: int,
+    end: int,
+    before: int,
+    names: tuple[bytes, ...],
+    layout: Layout,
+    source: Lines,
+) -> Iterator[tuple[Block, int]]:
+    """Yield blocks of at most `BLOCK_ROWS` lines, and the number of lines of each.
+
+    `before` is the number of lines before the first one.
+    """
+    if not names:
+        for at, stop in _ranges(buffer, start, end):
+            block = Block([], [], stop - at)
+            pieces = _pieces(buffer, at, stop)
+            count = _parse(block, before, pieces, layout, source.encoding)
+            yield block, count
+            before += count
+        return
+    while start < end:
+        scanned = scan(buffer, start, end, names[0], names[1:], BLOCK_ROWS)
+        block = Block([], [], scanned.end - start)
+        _fill(block, before, (buffer, start, scanned.end), scanned, layout, source)
+        yield block, scanned.count
+        before += scanned.count
+        start = scanned.end
 
 
 def _ranges(buffer: bytearray, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -167,19 +192,18 @@ def can_be_read_at(file: File) -> bool:
     )
 
 
-def _scan(
+def _fill(
     block: Block,
     before: int,
     part: tuple[bytearray, int, int],
-    names: tuple[bytes, ...],
+    scanned: ScannedLines,
     layout: Layout,
     source: Lines,
-) -> int:
-    """Add the rows of some lines to a block, and return the number of lines.
+) -> None:
+    """Add the rows of scanned lines, part of a buffer, to a block.
 
     `before` is the number of lines before. Lines that the scanner does not decide are parsed.
     """
-    scanned = scan(*part, names[0], names[1:])
     texts = Texts.of_buffer(scanned.texts, scanned.offsets)
     lines = scanned.lines + (before + 1)
     keys = {
@@ -206,13 +230,13 @@ def _scan(
     block.lines = lines
     block.raw = _slices(part[0], scanned.starts, scanned.stops)
     if source.base is not None:
-        block.spans = scanned.starts + source.base, scanned.stops + source.base
+        stops = _without_cr(part[0], scanned.starts, scanned.stops)
+        block.spans = scanned.starts + source.base, stops + source.base
     if keys:
         none = [None] * len(lines)
         block.ids, block.orders, block.values, block.exact_keys = (
             keys.get(name or "", none) for name in layout.of_blocks
         )
-    return scanned.count
 
 
 def _replaced(texts: Texts, rows: Rows, new_texts: list[str]) -> Texts:
@@ -482,6 +506,28 @@ def joined_again(file: File, numbers: Rows) -> Iterator[tuple[JoinedLines, int]]
         yield JoinedLines(len(starts), _joined(buffer, starts, stops)), position
 
 
+def joined_at(
+    file: File, starts: Rows, stops: Rows
+) -> Iterator[tuple[JoinedLines, int]]:
+    """Read ascending lines at ``starts[i]:stops[i]`` again, joined, without the lines between."""
+    size = min(COPIED_BYTES, file.layout.batch_bytes)
+    gaps = np.zeros(len(starts), np.int64)
+    gaps[1:] = starts[1:] - stops[:-1]
+    gaps[gaps > GAP_BYTES] = size + 1  # a piece begins behind such a gap
+    buffer = bytearray(size)
+    with opened(file) as (_, raw):
+        for part in pieces(stops - starts + gaps, size):
+            begin = int(starts[part.start])
+            end = min(int(stops[part.stop - 1]) + 1, file.size)  # with the LF
+            if len(buffer) <= end - begin:
+                buffer = bytearray(end - begin + 1)
+            if not _read_each(raw, [begin], [end - begin], memoryview(buffer)):
+                raise file.changed()
+            part_starts = starts[part] - begin
+            lines = _joined(buffer, part_starts, stops[part] - begin)
+            yield JoinedLines(len(part_starts), lines), end
+
+
 def _joined(buffer: bytearray, starts: Rows, stops: Rows) -> list[bytes | memoryview]:
     """Return lines of a buffer with LF at their ends: long runs as views, short ones joined."""
     if not len(starts):
@@ -552,11 +598,16 @@ def _lines_again(
         if not end:
             block_lines = block_lines[:0]
         starts = np.concatenate([[start], ends + 1])[block_lines]
-        stops = ends[block_lines]
-        stops = stops - ((stops > starts) & (data[stops - 1] == CR))
+        stops = _without_cr(buffer, starts, ends[block_lines])
         yield buffer, starts, stops, position
         if lines_done == len(numbers):
             return
+
+
+def _without_cr(buffer: bytearray, starts: Rows, stops: Rows) -> Rows:
+    """Return the ends of lines of a buffer without CR."""
+    data = np.frombuffer(buffer, np.uint8)
+    return stops - ((stops > starts) & (data[stops - 1] == CR))
 
 
 def _pieces(buffer: bytearray, start: int, end: int) -> Iterator[bytes | memoryview]:

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, get_args
 from lshfast._common.nearest import files_of
 from lshfast._common.visible import printable
 from lshfast._io.contents import unknown_suffix
-from lshfast._io.documents import is_readable
 from lshfast._io.files import (
     COLUMNAR,
     DataError,
@@ -247,6 +246,8 @@ def _chosen(inside: list[str], name: str, layout: Layout) -> list[str]:
                 path for path in selection if (file_format(path) or ("",))[0] == suffix
             ]
         if selection:
+            from lshfast._io.documents import is_readable
+
             return [*filter(is_readable, selection)] or selection
     raise _nothing(name, layout)
 

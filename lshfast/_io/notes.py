@@ -10,9 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from lshfast._io.delimiters import delimiter_of, usual_delimiter
-from lshfast._io.files import CODECS, File
-from lshfast._io.folder import LINES
+from lshfast._io.files import CODECS, LINES, File
 
 # What other programs write beside the data: marks of Hive and Spark, and the state of a saved
 # dataset.
@@ -33,9 +31,14 @@ def notes_of_files(files: Sequence[File]) -> dict[str, Any]:
 
 def other_delimiters(files: Iterable[File]) -> dict[str, str]:
     """Return the delimiters that are not those of the formats, by the names of the files."""
-    delimiters = {}
-    for file in files:
-        if file.delimited and delimiter_of(file) != usual_delimiter(file):
+    delimiters: dict[str, str] = {}
+    delimited = [file for file in files if file.delimited]
+    if not delimited:
+        return delimiters
+    from lshfast._io.delimiters import delimiter_of, usual_delimiter
+
+    for file in delimited:
+        if delimiter_of(file) != usual_delimiter(file):
             delimiters[file.name] = delimiter_of(file)
     return delimiters
 

@@ -5,11 +5,20 @@ them.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lshfast._common.arrow_columns import python_values
-from lshfast._io import csv_files, folder, jsonl, parquet, text_lines
+from lshfast._common.lazy import LazyModule
+from lshfast._io import jsonl
 from lshfast._io.files import Block, File, Format, Rows, column_index
+
+if TYPE_CHECKING:
+    from lshfast._io import csv_files, folder, parquet, text_lines
+else:
+    csv_files = LazyModule("lshfast._io.csv_files")
+    folder = LazyModule("lshfast._io.folder")
+    parquet = LazyModule("lshfast._io.parquet")
+    text_lines = LazyModule("lshfast._io.text_lines")
 
 # Elements of a list that are shown.
 MOST_SHOWN = 100
@@ -29,6 +38,7 @@ class Reader(Protocol):
     def columns(self, file: File) -> list[str]: ...
 
 
+# A module is imported when a file of its format is read.
 READERS: dict[Format, Reader] = {
     "jsonl": jsonl,
     "csv": csv_files,

@@ -9,16 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lshfast._common.extras import optional
+from lshfast._common.lazy import LazyModule
 from lshfast._common.visible import shortened
-from lshfast._io import parquet
 from lshfast._io.cells import CellType
 from lshfast._io.files import File, Layout, is_id, is_int64, kind_of
 from lshfast._io.json_text import loads
 from lshfast._io.jsonl import exact_object, json_object
 from lshfast._io.readers import columns_of
+
+if TYPE_CHECKING:
+    from lshfast._io import parquet
+else:
+    parquet = LazyModule("lshfast._io.parquet")
 
 MOST_LEVELS = 96  # of nested types in Parquet; a list takes two
 _EXACT = 1 << 53  # doubles hold all integers up to this

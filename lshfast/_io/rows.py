@@ -8,17 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from lshfast._common.lazy import LazyModule
 from lshfast._common.types import BoolArray, PathLike
-from lshfast._io import to_csv, to_jsonl, to_parquet
+from lshfast._io import to_jsonl
 from lshfast._io.corpus import Corpus
-from lshfast._io.edits import Edits
 from lshfast._io.files import Format
 from lshfast._io.output import Output, check_output, open_output, write_behind
 from lshfast._io.selection import Annotations, Selection
+
+if TYPE_CHECKING:
+    from lshfast._io import to_csv, to_parquet
+    from lshfast._io.edits import Edits
+else:
+    to_csv = LazyModule("lshfast._io.to_csv")
+    to_parquet = LazyModule("lshfast._io.to_parquet")
 
 
 class _Writer(Protocol):

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from lshfast._common.extras import optional
+from lshfast._common.lazy import LazyModule
 from lshfast._common.types import AnyArray, BoolArray
-from lshfast._io import folder, parquet, text_lines
 from lshfast._io.cells import CellType, converter
 from lshfast._io.corpus import Corpus
-from lshfast._io.edits import Edits, edited
 from lshfast._io.files import MOST_CELLS, ROW_CELLS, DataError, File, Rows
 from lshfast._io.jsonl import exact_object
 from lshfast._io.output import CsvStyle, Output
 from lshfast._io.readers import columns_of
 from lshfast._io.row_types import taken, too_many
+
+if TYPE_CHECKING:
+    from lshfast._io import folder, parquet, text_lines
+    from lshfast._io.edits import Edits
+else:
+    folder = LazyModule("lshfast._io.folder")
+    parquet = LazyModule("lshfast._io.parquet")
+    text_lines = LazyModule("lshfast._io.text_lines")
 
 Columns: TypeAlias = Mapping[str, Sequence[Any] | AnyArray]
 Annotations: TypeAlias = "Mapping[str, Sequence[Any] | AnyArray | SparseColumn]"
@@ -115,6 +122,8 @@ class Selection:
                 index, join_lines and file.format == "jsonl"
             ):
                 if self._edits is not None and len(rows):
+                    from lshfast._io.edits import edited
+
                     names = self.names(file) if file.delimited else []
                     chunk = edited(
                         self._edits, file, names, rows, chunk, self.misfit(rows)

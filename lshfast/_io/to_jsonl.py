@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from lshfast._common.lazy import LazyModule
 from lshfast._io.files import kind_of
 from lshfast._io.json_text import dumps, loads
 from lshfast._io.jsonl import JoinedLines, json_object
-from lshfast._io.parquet import plain_values
 from lshfast._io.row_types import taken
 from lshfast._io.selection import Selection, each, write_lines
+
+if TYPE_CHECKING:
+    from lshfast._io import parquet
+else:
+    parquet = LazyModule("lshfast._io.parquet")
 
 
 def check(selection: Selection) -> None:
@@ -31,7 +36,7 @@ def write(selection: Selection, stream: Any) -> None:
             continue
         lines = chunk
         if file.format != "jsonl":
-            records = selection.written_records(file, rows, chunk, plain_values)
+            records = selection.written_records(file, rows, chunk, parquet.plain_values)
             lines = each(json_line, records, selection.misfit(rows))
         elif selection.annotations:
             pairs = zip(chunk, selection.added(rows), strict=True)

@@ -29,7 +29,6 @@ from lshfast._common.types import AnyArray, Int64Array
 from lshfast._common.visible import shortened
 from lshfast.kernels.arrow import checked_source, is_arrow
 from lshfast.kernels.text import Texts
-from lshfast.sketch.weighted import WeightedSets
 
 # Examples of each kind, for messages on columns that can be several kinds.
 _MEANINGS: dict[Kind, str] = {
@@ -275,7 +274,7 @@ def kind_of(items: Any) -> Kind:
     ... )
     ('vector', 'weighted', 'text', 'text')
     """
-    if isinstance(items, WeightedSets):
+    if _are_weighted(items):
         return "weighted"
     kinds = _kinds_in_memory(items)
     if len(kinds) > 1 or kinds == ["code"]:
@@ -332,12 +331,18 @@ def _kinds_of_array(array: AnyArray) -> list[Kind]:
     return kinds_of_numbers(array.dtype, one_length=array.dtype != np.int64)
 
 
+def _are_weighted(items: Any) -> bool:
+    from lshfast.sketch.weighted import WeightedSets
+
+    return isinstance(items, WeightedSets)
+
+
 def kind_in_memory(items: Any, kind: Kind | None) -> Kind:
     """Return the kind of a collection, given the user's choice or None; "set" may mean weighted."""
     if kind is None:
         return kind_of(items)
     weighted = kind == "set" and (
-        isinstance(items, WeightedSets) or _kinds_in_memory(items) == ["weighted"]
+        _are_weighted(items) or _kinds_in_memory(items) == ["weighted"]
     )
     return "weighted" if weighted else kind
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -27,12 +28,14 @@ from lshfast.join.copies import find_copies
 from lshfast.join.groups import by_preference
 from lshfast.join.jaccard import CROWD, Comparison, Rows, verify
 from lshfast.join.pair_arrays import PAIRS_AT_ONCE, sorted_pairs
-from lshfast.join.set_ranks import PIECE, Collection, tokens_of
 from lshfast.kernels import grouping as kernels
 from lshfast.kernels.bands import sorted_numbers
 from lshfast.kernels.grouping import Grouping
 from lshfast.sketch.minhash import MinHasher
 from lshfast.tokens import TokenSets
+
+if TYPE_CHECKING:
+    from lshfast.join.set_ranks import Collection
 
 # Rows are short if they have at most this many tokens on average.
 SHORT_TOKENS = 32
@@ -53,6 +56,8 @@ def are_short(sizes: Int64Array) -> bool:
 
 def has_long_row(sizes: Int64Array) -> bool:
     """Return whether a row of these sizes is longer than a piece of work."""
+    from lshfast.join.set_ranks import PIECE
+
     return bool(sizes.max(initial=0) > PIECE)
 
 
@@ -111,6 +116,8 @@ def place_short_rows(
     int or None
         None if there are too many similar pairs; then the rows should be walked.
     """
+    from lshfast.join.set_ranks import Collection, tokens_of
+
     sets = tokens_of(rows, walked, comparison.threads)
     numbers = int64_range(len(walked))
     collection = Collection(sets, numbers, numbers)

@@ -1,6 +1,7 @@
 """The scanner of JSON lines: texts decoded into one buffer, without a Python object each and without the GIL."""
 
 cimport cython
+from cpython.pyport cimport PY_SSIZE_T_MAX
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport SIZE_MAX, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, realloc
@@ -71,6 +72,8 @@ cdef class ScannedLines:
     ----------
     count : int
         The number of lines, blank ones included.
+    end : int
+        Where they end in the data.
     lines : int64 array of shape (n,)
         The line of each row, from 0.
     starts, stops : int64 arrays of shape (n,)
@@ -82,7 +85,7 @@ cdef class ScannedLines:
     undecided : int64 array of shape (m,)
         The rows that another parser has to read: malformed ones, those without a text, and rare others.
     """
-    cdef readonly object count, lines, starts, stops, offsets, texts, undecided
+    cdef readonly object count, end, lines, starts, stops, offsets, texts, undecided
     cdef object data
     cdef Line* held
     cdef size_t rows, keys
@@ -154,7 +157,8 @@ cdef json_names _names_of(bytes text, tuple keys) except *:
     return names
 
 
-def scan(const uint8_t[::1] data not None, Py_ssize_t start, Py_ssize_t end, bytes text not None, tuple keys=()):
+def scan(const uint8_t[::1] data not None, Py_ssize_t start, Py_ssize_t end, bytes text not None, tuple keys=(),
+         Py_ssize_t most_lines=PY_SSIZE_T_MAX):
     """Scan the lines of data[start:end] for the string `text` and for up to JSON_KEYS other members of each object.
 
     Parameters
@@ -167,6 +171,8 @@ def scan(const uint8_t[::1] data not None, Py_ssize_t start, Py_ssize_t end, byt
         The name of the texts in UTF-8. A name is that of a member of the object itself, and not of objects in it.
     keys : tuple of bytes
         The names of other members, whose values `ScannedLines.values` returns.
+    most_lines : int
+        The number of lines, at least 1, after which the scan ends.
 
     Returns
     -------
@@ -175,7 +181,7 @@ def scan(const uint8_t[::1] data not None, Py_ssize_t start, Py_ssize_t end, byt
     Raises
     ------
     ValueError
-        If the range is not in the data or too near its end, or there are too many keys.
+        If the range is not in the data or too near its end, there are too many keys, or `most_lines` is below 1.
     """
     cdef json_names names = _names_of(text, keys)
     cdef ScannedLines made = ScannedLines.__new__(ScannedLines)
@@ -189,6 +195,8 @@ def scan(const uint8_t[::1] data not None, Py_ssize_t start, Py_ssize_t end, byt
     cdef int64_t number = 0
     if not 0 <= start <= end <= len(data) - <Py_ssize_t>JSON_PADDING:
         raise ValueError(f"start and end must be in 0..{len(data) - <Py_ssize_t>JSON_PADDING}, not {start} and {end}")
+    if most_lines < 1:
+        raise ValueError(f"most_lines must be at least 1, not {most_lines}")
     most = end - start
     out_array = np.empty(sum_of(most, JSON_PADDING), np.uint8)
     cdef uint8_t[::1] out = out_array
@@ -197,7 +205,7 @@ def scan(const uint8_t[::1] data not None, Py_ssize_t start, Py_ssize_t end, byt
     first = &data[0]
     at, stop = first + start, first + end
     with nogil:
-        while at < stop:
+        while at < stop and number < most_lines:
             next_line = json_line(json_levels[in_use[0]], &names, at, stop, &line.row, &out[used])
             line.number, line.start = number, at - first
             line.stop = next_line - first - (next_line[-1] == c"\n")
@@ -210,7 +218,7 @@ def scan(const uint8_t[::1] data not None, Py_ssize_t start, Py_ssize_t end, byt
             if done >= WORK:
                 done = 0
                 pause(&last_pause)
-    made.count = number
+    made.count, made.end = number, at - first
     made._describe(most, out, used)
     return made
 
@@ -239,7 +247,7 @@ def scan_spans(const uint8_t[::1] data not None, const int64_t[::1] starts not N
         most = sum_of(most, stops[i] - starts[i])
     out_array = np.empty(sum_of(most, JSON_PADDING), np.uint8)
     cdef uint8_t[::1] out = out_array
-    made.data, made.keys, made.count = np.asarray(data), 0, n
+    made.data, made.keys, made.count, made.end = np.asarray(data), 0, n, end
     _reserve(made, &room, n + 1)
     with nogil:
         for i in range(n):

@@ -32,13 +32,13 @@ def tiny_texts(n, seed=1, words=60):
 @pytest.fixture
 def joined(monkeypatch):
     """The results of the joins of crowds, in order."""
-    found, find = [], run.pairs_of_short_crowd
+    found, find = [], short_rows.pairs_of_short_crowd
 
     def noted(*arguments, **options):
         found.append(find(*arguments, **options))
         return found[-1]
 
-    monkeypatch.setattr(run, "pairs_of_short_crowd", noted)
+    monkeypatch.setattr(short_rows, "pairs_of_short_crowd", noted)
     return found
 
 

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.choices import ItemMeasure
 from lshfast._common.types import BoolArray, Int64Array
-from lshfast._common.value_codes import ValueCodes
-from lshfast._engine.account.by_value import CountsByValue
-from lshfast._engine.account.earlier import EarlierFigures
 from lshfast._engine.account.report import DedupResult, Summary
-from lshfast._engine.against import Earlier
 from lshfast._engine.clock import Clock, Stage
-from lshfast._engine.key_copies import KeyCopies
 from lshfast._engine.plan import Plan, Verify
 from lshfast._items.measures import PointPlan, is_distance
-from lshfast.join.groups import Groups
+
+if TYPE_CHECKING:
+    from lshfast._common.value_codes import ValueCodes
+    from lshfast._engine.account.earlier import EarlierFigures
+    from lshfast._engine.against import Earlier
+    from lshfast._engine.key_copies import KeyCopies
+    from lshfast.join.groups import Groups
 
 # Pairs of a run by distance.
 DISTANCE_PAIR = np.dtype([("i", np.int64), ("j", np.int64), ("distance", np.float64)])
@@ -149,6 +150,8 @@ class Findings:
         is_kept = self.kept
         removed_by_value = None
         if rows.by is not None:
+            from lshfast._engine.account.by_value import CountsByValue
+
             removed_by_value = CountsByValue.of(rows.by, is_kept).summary()
         sizes = self.group_sizes
         groups = self.groups

@@ -10,14 +10,13 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from math import floor
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lshfast._common import decimal_codes
 from lshfast._common.rows import evenly_spaced
 from lshfast._common.types import BoolArray, Float64Array, Int64Array
-from lshfast._engine.account.crowds import CrowdWarning, Limited
 from lshfast._engine.account.display import SIMILARITY_NAMES
 from lshfast._engine.account.normal_forms import (
     ADVICE,
@@ -31,6 +30,9 @@ from lshfast._io.stored_texts import StoredTexts
 from lshfast.join.jaccard import PairMeasure
 from lshfast.kernels.text import TextError, Texts
 from lshfast.shingling import Shingles, Unit
+
+if TYPE_CHECKING:
+    from lshfast._engine.account.crowds import Limited
 
 # Texts that are measured, at regular intervals. Of texts with more than LONG_BYTES, the words and
 # symbols are estimated from the bytes.
@@ -387,5 +389,7 @@ def warn_of(advice: str, limited: Limited | None = None) -> None:
         category = CodeTextsWarning if advice == CODE_ADVICE else ShortTextsWarning
         warnings.warn(advice, category, stacklevel=3)
     if limited is not None and limited.rows:
+        from lshfast._engine.account.crowds import CrowdWarning
+
         message = f"{limited.rows:,} {limited.note}"
         warnings.warn(message, CrowdWarning, stacklevel=3)

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from lshfast._common.choices import ItemMeasure, Kind, NormalForm, PairMeasure
 from lshfast._common.display import Figure, counted, figure
-from lshfast._engine.account.by_value import RemovedBy
-from lshfast._engine.account.crowds import Limited
 from lshfast._engine.account.display import (
     SIMILARITY_KINDS,
     SIMILARITY_NAMES,
@@ -20,10 +18,12 @@ from lshfast._engine.account.display import (
     normal_form_figures,
     place_of_recall,
 )
-from lshfast._engine.account.earlier import EarlierFigures
 from lshfast._engine.plan import Verify
 
 if TYPE_CHECKING:
+    from lshfast._engine.account.by_value import RemovedBy
+    from lshfast._engine.account.crowds import Limited
+    from lshfast._engine.account.earlier import EarlierFigures
     from lshfast._engine.clusters.lasting import ClusterFigures
 
 INDEXED = "kept rows that are new or replaced in the index"
@@ -171,6 +171,8 @@ class Summary(Account):
         """The rows that had too many candidates; None if the run had no limit."""
         if self.max_candidates is None:
             return None
+        from lshfast._engine.account.crowds import Limited
+
         return Limited(self.max_candidates, self.limited or 0, self.left_out or 0)
 
     def figures(self, removing: bool = True) -> Iterator[Figure]:

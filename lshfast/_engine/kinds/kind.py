@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 from lshfast._common.choices import Kind, plural
 from lshfast._common.progress import Progress
 from lshfast._common.types import UInt64Array
-from lshfast._engine.account.crowds import Limited
 from lshfast._engine.clock import Clock
 from lshfast._engine.pairs.listed import PairArray
 
 if TYPE_CHECKING:
+    from lshfast._engine.account.crowds import Limited
     from lshfast._engine.frame import Job
     from lshfast._engine.indexes.run_indexes import Indexes
     from lshfast._engine.inputs import AnyReader

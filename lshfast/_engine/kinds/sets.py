@@ -12,10 +12,8 @@ import numpy as np
 from lshfast._common.choices import Kind
 from lshfast._common.progress import Progress
 from lshfast._engine.account.short_texts import advice_for
-from lshfast._engine.against import new_keys
 from lshfast._engine.clock import Clock
 from lshfast._engine.columns import ShingledTexts, column_of
-from lshfast._engine.common_shingles import ignoring_common
 from lshfast._engine.indexes.plan_of_index import (
     check_earlier,
     check_indexed,
@@ -32,7 +30,6 @@ from lshfast._engine.kinds.kind import (
     Request,
 )
 from lshfast._engine.pairs.listed import listed, not_above
-from lshfast._engine.pairs.similar import SimilarPairs
 from lshfast._engine.plan import Plan
 from lshfast._engine.run import PartRun, run_part
 from lshfast._engine.sketching import sketch_rows, sketched
@@ -81,9 +78,13 @@ class SetKind(ItemKind):
         clock = Clock()
         batches: Iterable[Any] = [items.batch]
         if plan.ignore_common is not None:
+            from lshfast._engine.common_shingles import ignoring_common
+
             batches, plan = ignoring_common(batches, plan, clock, progress)
         sketches = sketch_rows(batches, plan, clock, progress, screened=True)
         advice = advice_for(sketches.rows.column, plan)
+        from lshfast._engine.pairs.similar import SimilarPairs
+
         similar = SimilarPairs(sketches, plan, clock, progress)
         if copies == "first":
             return PairsInMemory(joined_pairs(similar), advice, None)
@@ -103,6 +104,8 @@ class SetKind(ItemKind):
 
     def insert_kept(self, index: LSHIndex, part: PartRun, keys: Sequence[Any]) -> int:
         rows = part.found.kept_rows
+        from lshfast._engine.against import new_keys
+
         return index.insert(new_keys(index, keys, rows), part.sketches.signatures[rows])
 
     def new_index(self, name: str, plan: Plan, on_duplicate: OnDuplicate) -> NewIndex:

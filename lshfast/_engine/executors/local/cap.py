@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from lshfast._common.checks import check_bytes
-from lshfast._common.code_version import code_version
 from lshfast._engine.budget import Budget, available_memory, bytes_of_values
 from lshfast._engine.indexes.run_indexes import Indexes
 from lshfast._engine.inputs import Inputs, measure_inputs, state_of
@@ -120,6 +119,8 @@ class Cap:
                 raise ValueError(
                     "standard input cannot be read again, so a run over it can have no work folder"
                 )
+            from lshfast._common.code_version import code_version
+
             run["version of lshfast"] = code_version()
             with WorkFolder.opened(self.work, run, self.resume) as folder:
                 yield folder

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from lshfast._common.progress import Progress
 from lshfast._engine.account.report import DedupResult
-from lshfast._engine.clusters.file import cluster_output
 from lshfast._engine.executors.local.cap import Cap, cap_of
 from lshfast._engine.executors.local.outputs import Outputs
 from lshfast._engine.executors.local.run import run_files
 from lshfast._engine.indexes.run_indexes import Indexes, plan_of_items
 from lshfast._engine.inputs import Inputs, output_of
 from lshfast._engine.options.declaration import Options
-from lshfast._engine.pages.run_pages import PageOutput
 from lshfast._engine.pairs.listed import check_listing
 from lshfast._engine.plan import AnyPlan
+
+if TYPE_CHECKING:
+    from lshfast._engine.pages.run_pages import PageOutput
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,8 @@ class FileJob:
             options.max_removed,
         )
         if options.clusters is not None or changes is not None:
+            from lshfast._engine.clusters.file import cluster_output
+
             clusters = cluster_output(options.clusters, changes)
             outputs = replace(outputs, clusters=clusters)
         if options.dry_run:

@@ -6,15 +6,13 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lshfast._engine.options.stored import beside
-from lshfast._engine.pages.run_pages import PageOutput
-from lshfast._io import rejects_beside
-from lshfast._io.output import output_format
+from lshfast._io.output import output_format, rejects_beside
 from lshfast._io.sources import is_url
 from lshfast._io.streams import is_stream
 
 if TYPE_CHECKING:
     from lshfast._engine.clusters.file import ClusterOutput
+    from lshfast._engine.pages.run_pages import PageOutput
 
 
 @dataclass(frozen=True)
@@ -53,6 +51,15 @@ class Outputs:
         return self.pairs is not None and self.rows is None and self.removed is None
 
     @property
+    def options(self) -> str | None:
+        """The path for the options, beside the table of removed rows, if it has such a file."""
+        if self.removed is None:
+            return None
+        from lshfast._engine.options.stored import beside
+
+        return beside(self.removed)
+
+    @property
     def rejects(self) -> str | None:
         """The path for the skipped rows, beside the first output; None without outputs."""
         return rejects_beside(
@@ -78,13 +85,12 @@ class Outputs:
     @property
     def paths(self) -> list[str]:
         """The absolute paths and the URLs of the files, without the file of skipped rows."""
-        options = None if self.removed is None else beside(self.removed)
         page = None if self.page is None else self.page.path
         outputs = (
             self.rows,
             self.pairs,
             self.removed,
-            options,
+            self.options,
             page,
             self.changes,
             self._groups,

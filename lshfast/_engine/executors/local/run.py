@@ -17,13 +17,8 @@ from lshfast._common.progress import Progress
 from lshfast._common.threads import quick_switches
 from lshfast._common.types import UInt64Array
 from lshfast._engine.account.findings import ReadRows
-from lshfast._engine.account.guard import check_max_removed, check_result
 from lshfast._engine.account.report import DedupResult
-from lshfast._engine.account.short_texts import Recommendation, recommend
-from lshfast._engine.budget import Budget
 from lshfast._engine.clock import Clock, Stage, naming_stage
-from lshfast._engine.earlier_texts import EarlierRowsOf, EarlierRowsRead
-from lshfast._engine.executors.local.all_rows import AllRows
 from lshfast._engine.executors.local.cap import (
     Cap,
     cap_for,
@@ -63,6 +58,7 @@ from lshfast._io import (
 from lshfast._io.output import output_format
 
 if TYPE_CHECKING:
+    from lshfast._engine.account.short_texts import Recommendation
     from lshfast._engine.clusters.file import OpenClusters
     from lshfast._engine.pages.rows import RowPage
 
@@ -129,6 +125,8 @@ def run_files(
         If a larger share of the rows would be removed than `Outputs.max_removed`.
     """
     if outputs.max_removed is not None:
+        from lshfast._engine.account.guard import check_max_removed
+
         check_max_removed(outputs.max_removed)
     if cap is not None and outputs.clusters is not None:
         refuse("cap", ["clusters"])
@@ -281,6 +279,8 @@ def _run_held(
 
 def _run_within(run: OpenRun, cap: Cap, plan: Plan, parquet: bool) -> DedupResult:
     """Run the main job within a cap of memory; `parquet` as for `Budget`."""
+    from lshfast._engine.budget import Budget
+    from lshfast._engine.executors.local.all_rows import AllRows
     from lshfast._engine.executors.local.capped import find_in_parts
 
     inputs = run.inputs
@@ -372,6 +372,8 @@ def _check_removed(run: OpenRun, result: DedupResult, page: RowPage | None) -> N
     if page is not None:
         page.refused = result
     if run.outputs.max_removed is not None:
+        from lshfast._engine.account.guard import check_result
+
         check_result(run.outputs.max_removed, result, run.corpus.by)
 
 
@@ -439,6 +441,8 @@ def _earlier_of(run: OpenRun, index: Any) -> Any:
     corpus = run.earlier
     if corpus is None:
         return index
+    from lshfast._engine.earlier_texts import EarlierRowsOf, EarlierRowsRead
+
     texts = EarlierRowsRead(
         text_batches(corpus),
         corpus.keys_of,
@@ -462,6 +466,8 @@ def _after_outputs() -> Iterator[None]:
 
 def recommend_for(corpus: Corpus) -> Recommendation | None:
     """Recommend shingles for `Inputs.sample` by its first megabytes; None without texts."""
+    from lshfast._engine.account.short_texts import recommend
+
     first = next(corpus.batches(), None)
     return None if first is None or not len(first.texts) else recommend(first.texts)
 

@@ -18,11 +18,7 @@ from lshfast._engine.executors.local.outputs import Outputs
 from lshfast._engine.indexes.run_indexes import ARROW_KINDS, POINTS, Indexes
 from lshfast._engine.inputs import Inputs
 from lshfast._engine.kinds.kind import ItemKind
-from lshfast._engine.options.stored import StoredOptions, beside
-from lshfast._engine.pages.run_pages import check_page_output
 from lshfast._engine.pairs.listed import PairArray
-from lshfast._engine.pairs.tables import write_pairs
-from lshfast._engine.parts.removals import Removals, added_columns, kinds_of
 from lshfast._engine.plan import AnyPlan
 from lshfast._io import (
     Corpus,
@@ -31,14 +27,13 @@ from lshfast._io import (
     check_outputs,
     check_place,
     check_rows,
-    id_kind,
-    write_rejects,
     write_rows,
 )
 
 if TYPE_CHECKING:
     from lshfast._engine.inputs import AnyReader
     from lshfast._engine.pages.rows import RowPage
+    from lshfast._engine.parts.removals import Removals
 
 
 @dataclass(frozen=True)
@@ -79,6 +74,8 @@ def annotations_of(
     """Return the names of the columns that are added to the rows."""
     if not outputs.annotate:
         return []
+    from lshfast._engine.parts.removals import added_columns
+
     return added_columns(plan, indexes.compares, inputs.exact_key is not None)
 
 
@@ -95,11 +92,13 @@ def check_places(run: OpenRun) -> None:
     if run.inputs.on_error == "skip":
         tables.append(outputs.rejects)
     paths = check_outputs(tables, files_read, outputs.overwrite)
-    options = None if outputs.removed is None else beside(outputs.removed)
+    options = outputs.options
     if options is not None:
         check_file(options, files_read, outputs.overwrite)
     page = None if outputs.page is None else outputs.page.path
     if outputs.page is not None:
+        from lshfast._engine.pages.run_pages import check_page_output
+
         check_page_output(outputs.page, files_read, outputs.overwrite)
         check_different([*paths, outputs.page.path])
     if outputs.clusters is not None:
@@ -132,6 +131,10 @@ def write_similar(
     run: OpenRun, batches: Iterable[PairArray], page: RowPage | None
 ) -> None:
     """Write batches of pairs to the output for them; a page shows some of them."""
+    from lshfast._engine.pairs.tables import write_pairs
+    from lshfast._engine.parts.removals import kinds_of
+    from lshfast._io.to_parquet import id_kind
+
     outputs = run.outputs
     corpus = run.corpus
     assert outputs.pairs is not None
@@ -152,10 +155,14 @@ def write_result(
     if outputs.removed or outputs.annotate:
         removals = _removals(run, result, index)
     if outputs.removed:
+        from lshfast._engine.options.stored import StoredOptions
+
         assert removals is not None
         stored = StoredOptions.of(result.options, run.inputs)
         removals.write(outputs.removed, corpus, run.plan, stored, outputs.overwrite)
     if corpus.layout.on_error == "skip" and outputs.rejects:
+        from lshfast._io.tables import write_rejects
+
         write_rejects(outputs.rejects, corpus.rejected, outputs.overwrite)
     if outputs.rows is not None:
         _write_rows(run, result, removals)
@@ -165,6 +172,9 @@ def write_result(
 
 def _removals(run: OpenRun, result: DedupResult, index: Any) -> Removals:
     """Return the removed rows of a result; those that are kept instead may be in the index."""
+    from lshfast._engine.parts.removals import Removals, kinds_of
+    from lshfast._io.to_parquet import id_kind
+
     corpus = run.corpus
     rows = np.flatnonzero(~result.keep)
     keepers = result.keeper[rows]
