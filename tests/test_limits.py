@@ -43,7 +43,7 @@ REPLACED = {
     "io/test_bounded.py": "BLOCK_ROWS",
     "io/test_documents.py": "MOST_PARTS MOST_TAG PIECE_BYTES",
     "io/test_remote_output.py": "_OBJECT_STORES",
-    "io/test_stored_texts.py": "GAP_BYTES READ_BYTES",
+    "io/test_stored_texts.py": "COPIED_BYTES GAP_BYTES READ_BYTES",
     "items/test_weighted.py": "BLOCK_ELEMENTS",
     "join/test_exact_pairs.py": "PIECE_PAIRS TABLE",
     "join/test_grouping.py": "MOST_PAIRS",

@@ -524,8 +524,18 @@ def joined_at(
             if not _read_each(raw, [begin], [end - begin], memoryview(buffer)):
                 raise file.changed()
             part_starts = starts[part] - begin
-            lines = _joined(buffer, part_starts, stops[part] - begin)
+            part_stops = stops[part] - begin
+            if not _are_lines(buffer, part_stops, end - begin):
+                raise file.changed()
+            lines = _joined(buffer, part_starts, part_stops)
             yield JoinedLines(len(part_starts), lines), end
+
+
+def _are_lines(buffer: bytearray, stops: Rows, size: int) -> bool:
+    """Return whether each of some lines in a buffer ends where it did: before CR, LF or the end."""
+    data = np.frombuffer(buffer, np.uint8)
+    after = data[stops]
+    return bool(((after == LF) | (after == CR) | (stops == size)).all())
 
 
 def _joined(buffer: bytearray, starts: Rows, stops: Rows) -> list[bytes | memoryview]:
@@ -607,7 +617,7 @@ def _lines_again(
 def _without_cr(buffer: bytearray, starts: Rows, stops: Rows) -> Rows:
     """Return the ends of lines of a buffer without CR."""
     data = np.frombuffer(buffer, np.uint8)
-    return stops - ((stops > starts) & (data[stops - 1] == CR))
+    return np.asarray(stops - ((stops > starts) & (data[stops - 1] == CR)))
 
 
 def _pieces(buffer: bytearray, start: int, end: int) -> Iterator[bytes | memoryview]:

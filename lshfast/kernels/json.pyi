@@ -12,6 +12,8 @@ class ScannedLines:
     @property
     def count(self) -> int: ...
     @property
+    def end(self) -> int: ...
+    @property
     def lines(self) -> npt.NDArray[np.int64]: ...
     @property
     def starts(self) -> npt.NDArray[np.int64]: ...
@@ -31,6 +33,7 @@ def scan(
     end: int,
     text: bytes,
     keys: tuple[bytes, ...] = (),
+    most_lines: int = ...,
 ) -> ScannedLines: ...
 def scan_spans(
     data: bytes | bytearray | npt.NDArray[np.uint8],

@@ -9,7 +9,7 @@ import pytest
 
 import lshfast
 from lshfast import DataError, dedup_files
-from lshfast._io import documents, listing
+from lshfast._io import documents
 from lshfast._io.documents import kind_of_document, text_of_document
 from tests.cli.commands import run
 
@@ -434,7 +434,7 @@ def test_text_above_the_longest_row(tmp_path):
 
 def test_without_the_packages(folder, tmp_path, monkeypatch):
     """Texts are read alone, the others are counted; documents alone name what to install."""
-    monkeypatch.setattr(listing, "is_readable", lambda path: path.endswith(".txt"))
+    monkeypatch.setattr(documents, "is_readable", lambda path: path.endswith(".txt"))
     assert dedup_files(folder).summary.unread == {".docx": 2, ".pdf": 1}
     (folder / "c.txt").unlink()
 

@@ -90,6 +90,38 @@ def test_the_same_texts_are_read_again(
         assert stored.equal(left, right).tolist() == equal
 
 
+@given(
+    st.lists(st.one_of(LINE, BAD), min_size=1, max_size=12),
+    st.sampled_from([b"\n", b"\r\n"]),
+    st.booleans(),
+    st.sampled_from([1, 60, 8 << 20]),
+    st.sampled_from([0, 10, 1 << 14]),
+    st.randoms(use_true_random=False),
+)
+def test_the_same_lines_are_read_again(
+    tmp_path_factory, lines, end, marked, most, gap, chance
+):  # type: ignore[no-untyped-def]
+    """Joined, at their places, they are the lines that are read again by their numbers."""
+    path = tmp_path_factory.mktemp("a") / "a.jsonl"
+    path.write_bytes(
+        (b"\xef\xbb\xbf" if marked else b"")
+        + end.join(lines)
+        + chance.choice([b"", end])
+    )
+    corpus = open_corpus(path, on_error="skip")
+    count = sum(len(batch.texts) for batch in corpus.batches())
+    rows = np.flatnonzero([chance.random() < 0.6 for _ in range(count)])
+    one_by_one = [line for part, _ in corpus.again(0, rows) for line in part]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jsonl, "GAP_BYTES", gap)
+        patch.setattr(jsonl, "COPIED_BYTES", most)
+        joined = b"".join(
+            b"".join(map(bytes, lines.pieces))
+            for lines, _ in corpus.again(0, rows, join_lines=True)
+        )
+    assert joined == b"".join(line + b"\n" for line in one_by_one)
+
+
 def test_files_that_cannot_be_read_at_an_offset_are_held(tmp_path: Path) -> None:
     rows = [{"text": text} for text in TEXTS]
     plain = write_jsonl(tmp_path / "a.jsonl", rows)

@@ -306,6 +306,29 @@ def test_hardly_filled_buffers_are_not_held():
     assert found.texts.base is None
 
 
+def test_a_scan_ends_after_some_lines():
+    lines = [b'{"text": "a"}\n', b"\n", b'{"text": "b"}\r\n', b'{"text": "c"}']
+    data = b"".join(lines) + bytes(kernels.PADDING)
+    end = len(data) - kernels.PADDING
+    at = 0
+    texts = b""
+    for most in (1, 2, 5):
+        found = kernels.scan(data, at, end, b"text", (), most)
+        count = min(most, len(lines))
+        assert found.count == count
+        assert found.end == at + len(b"".join(lines[:count]))
+        texts += found.texts.tobytes()
+        at = found.end
+        del lines[:count]
+    assert texts == b"abc"
+    assert at == end
+    for most in (0, -1):
+        with pytest.raises(
+            ValueError, match=f"most_lines must be at least 1, not {most}"
+        ):
+            kernels.scan(data, 0, end, b"text", (), most)
+
+
 def test_arguments_are_checked():
     data = b'{"text": "a"}' + bytes(kernels.PADDING)
     for start, end in ((-1, 2), (3, 2), (0, 14), (0, 2**62)):

@@ -70,6 +70,15 @@ CASES = [
         ids="id",
         pairs=True,
     ),
+    Case(
+        {
+            "against": "texts",
+            "against_column": "body",
+            "against_id_column": "name",
+            "keep": "longest",
+        },
+        ids="id",
+    ),
     Case({"against": "texts", "annotate": True, "keep": "last"}, "csv"),
     Case({"against": "texts", "verify": "signature", "by": "number"}, ids="number"),
     Case({"against": "texts", "kind": "set"}, ids="id"),
