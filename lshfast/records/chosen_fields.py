@@ -77,6 +77,17 @@ def overlooked_columns(
     return alike_columns(first, second)
 
 
+def overlooked_text(
+    compared: Sequence[str], overlooked: Sequence[tuple[str, str]]
+) -> str:
+    """Return a warning of alike columns; fields that are given replace those compared now."""
+    compared_now = [(name, name) for name in compared]
+    return (
+        "columns of other names have the same values or words, and were not compared; if they "
+        f"mean the same: {fields_to_give([*compared_now, *overlooked])}"
+    )
+
+
 def no_field_text(tables: Sequence[RecordTable], options: LinkOptions) -> str:
     """Return the error of tables that have no field to compare."""
     columns = " and ".join(", ".join(table.names) or "none" for table in tables)

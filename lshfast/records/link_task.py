@@ -9,13 +9,16 @@ from functools import cached_property, partial
 from lshfast._common.threads import ordered_map, thread_count
 from lshfast.records.candidates.names import named_fields
 from lshfast.records.choices import Assignment
-from lshfast.records.chosen_fields import chosen_fields, overlooked_columns
+from lshfast.records.chosen_fields import (
+    chosen_fields,
+    overlooked_columns,
+    overlooked_text,
+)
 from lshfast.records.comparison.levels import FieldComparer, connect_exchanged
 from lshfast.records.comparison.synonyms import Synonyms
 from lshfast.records.linkage import Linkage
 from lshfast.records.links.labels import PairLabels, labels_of
 from lshfast.records.options import LinkOptions
-from lshfast.records.tables.alike_columns import fields_to_give
 from lshfast.records.tables.coded_fields import CodedField, code_field
 from lshfast.records.tables.coding import code_fields, value_warnings
 from lshfast.records.tables.content import shared_content
@@ -103,10 +106,7 @@ def coded_task(tables: Sequence[RecordTable], options: LinkOptions) -> LinkTask:
     doubts = value_warnings([*fields, *held_out_fields], names_of(tables))
     overlooked = overlooked_columns(tables, options)
     if overlooked:
-        doubts.append(
-            "columns of other names have the same values or words, and were not compared; "
-            f"if they mean the same: {fields_to_give(overlooked)}"
-        )
+        doubts.append(overlooked_text([field.name for field in compared], overlooked))
     coded = {field.field.name: field for field in fields}
     left_out: list[LeftOut] = []
     if options.fields is None:

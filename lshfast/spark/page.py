@@ -62,7 +62,7 @@ def evidence_of_removed(
 
     Parameters
     ----------
-    found : DataFrame
+    result : DataFrame
         As `lshfast.spark.dedup` returns it, with the column FILE, and with EARLIER_ID in a run
         against earlier rows; persisted.
     texts : ShownTexts or None

@@ -47,7 +47,7 @@ def test_a_run_warns_of_columns_that_it_does_not_compare():
     del there["tel"]
     warned = match_records(HERE, there).summary.warnings[0]
     assert warned.endswith(
-        "if they mean the same: --field 'name=full name' --field town=place"
+        "if they mean the same: --field phone --field 'name=full name' --field town=place"
     )
     fields = ["name=full name", "phone", "town=place"]
     result = match_records(HERE, there, fields=fields)
@@ -74,3 +74,18 @@ def test_a_value_of_a_megabyte_and_many_columns_are_looked_at_in_part():
     long = [str(place) + "x" * 1_000_000 for place in range(4)]
     many = [(f"c{place}", long) for place in range(3)]
     assert alike_columns(many, many[:1]) == [("c0", "c0")]
+
+
+@pytest.mark.parametrize(
+    "values", [[{"a": 1}, {"a": 2}, {"a": 3}], [["a", {"b": 1}], "x", 3]]
+)
+def test_values_that_are_no_strings_are_not_looked_at(values):
+    names = ["ann lee", "bob ray", "cy dunn"]
+    found = match_records({"name": names, "m": values}, {"name": names, "n": names})
+    assert not [text for text in found.summary.warnings if "other names" in text]
+
+
+@pytest.mark.parametrize("name", ["x:y", "x=y", "x\ny"])
+def test_names_that_cannot_be_typed_are_left_out(name):
+    values = ["ab", "cd", "ef"]
+    assert alike_columns([(name, values)], [("z", values)]) == []

@@ -20,12 +20,12 @@ from lshfast.records.tables.distinct_values import distinct_texts
 from lshfast.records.tables.fields import guess_kind
 from lshfast.records.values.strings import normal_forms
 
+MOST_ROWS = 100_000  # of each table that are looked at
 MOST_COLUMNS = 40  # of each table that are looked at
 MOST_VALUES = 20_000  # different values of a column that are looked at
 LONGEST = 200  # characters of a value that are looked at
 FEWEST_VALUES = 3  # different values of a column
 LEAST_ALIKE = 0.3
-MOST_NAMED = 8  # pairs of columns in a message
 WITH_DIGITS = ("code", "number", "date")  # kinds of values that are mostly digits
 
 
@@ -50,9 +50,14 @@ class ColumnSample:
     words: dict[str, float]
 
     @classmethod
-    def of(cls, name: str, column: Any) -> ColumnSample:
-        """Return the sample of a column."""
-        codes, texts = distinct_texts([column])
+    def of(cls, name: str, column: Any) -> ColumnSample | None:
+        """Return the sample of a column; None if its values are no strings, numbers or dates."""
+        try:
+            codes, texts = distinct_texts(
+                [column[:: -(-len(column) // MOST_ROWS) or 1]]
+            )
+        except (TypeError, ValueError):
+            return None
         counts = np.bincount(codes[0][codes[0] >= 0], minlength=len(texts))
         places = _places_with_text(texts)
         sample = [texts[place][:LONGEST] for place in places.tolist()]
@@ -90,6 +95,8 @@ def alike_columns(
 ) -> list[tuple[str, str]]:
     """Return the names of columns of two tables that are alike, each in one pair at most.
 
+    Names that `Field.parse` does not read are left out.
+
     Parameters
     ----------
     first, second : iterable of (str, column)
@@ -103,10 +110,7 @@ def alike_columns(
     ... )
     [('tel', 'phone'), ('town', 'city')]
     """
-    samples = [
-        [ColumnSample.of(*column) for column in [*columns][:MOST_COLUMNS]]
-        for columns in (first, second)
-    ]
+    samples = [samples_of(columns) for columns in (first, second)]
     likeness = [
         (one.likeness(other), place, other_place)
         for place, one in enumerate(samples[0])
@@ -123,22 +127,29 @@ def alike_columns(
     ]
 
 
+def samples_of(columns: Iterable[tuple[str, Any]]) -> list[ColumnSample]:
+    """Return the samples of the first columns that can be fields."""
+    named = [column for column in columns if _can_be_typed(column[0])]
+    samples = (ColumnSample.of(*column) for column in named[:MOST_COLUMNS])
+    return [sample for sample in samples if sample is not None]
+
+
+def _can_be_typed(name: str) -> bool:
+    return visible(name) == name and not {"=", ":"}.intersection(name)
+
+
 def _most_alike_first(candidate: tuple[float, int, int]) -> tuple[float, int, int]:
     value, place, other_place = candidate
     return -value, place, other_place
 
 
 def fields_to_give(pairs: Sequence[tuple[str, str]]) -> str:
-    """Return what to type so that pairs of columns are compared.
+    """Return what to type so that only these columns of two tables are compared.
 
     Examples
     --------
-    >>> fields_to_give([("tel", "phone"), ("town", "city")])
-    '--field tel=phone --field town=city'
-    >>> fields_to_give([("tel", "phone number")])
-    "--field 'tel=phone number'"
+    >>> fields_to_give([("name", "name"), ("tel", "phone number")])
+    "--field name --field 'tel=phone number'"
     """
-    return " ".join(
-        f"--field {quote(visible(f'{name}={other}'))}"
-        for name, other in pairs[:MOST_NAMED]
-    )
+    fields = [name if name == other else f"{name}={other}" for name, other in pairs]
+    return " ".join(f"--field {quote(field)}" for field in fields)

@@ -8,7 +8,7 @@ from dataclasses import field as attribute
 
 import numpy as np
 
-from lshfast._common.types import BoolArray, Float64Array
+from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast.records.comparison.full_names import have_several_words
 from lshfast.records.comparison.levels import FieldComparer
 from lshfast.records.comparison.nearness import EXACT_LEVEL, MISSING_LEVEL
@@ -128,15 +128,23 @@ def most_within(linkage: Linkage, comparer: FieldComparer, alone: bool) -> Float
         rng = np.random.default_rng([linkage.seed, 9])
         counts = np.full(len(most), HALF_A_PAIR, np.float64)
         for codes in comparer.coded.codes:
-            first = rng.integers(0, len(codes), SAMPLED_PAIRS)
-            second = rng.integers(0, len(codes) - 1, SAMPLED_PAIRS)
-            second += second >= first
+            first, second = pairs_within(len(codes), rng)
             levels = comparer.levels(codes[first], codes[second])
             counts += np.bincount(levels, minlength=len(most))
         counts[MISSING_LEVEL] = 0
         most[close] = (counts / counts.sum())[close]
     most[EXACT_LEVEL] = equal_within(comparer.coded)
     return most
+
+
+def pairs_within(size: int, rng: np.random.Generator) -> tuple[Int64Array, Int64Array]:
+    """Return all pairs of different rows of a table, or a sample of them."""
+    if size * (size - 1) // 2 <= SAMPLED_PAIRS:
+        first, second = np.triu_indices(size, 1)
+        return first.astype(np.int64), second.astype(np.int64)
+    first = rng.integers(0, size, SAMPLED_PAIRS)
+    second = rng.integers(0, size - 1, SAMPLED_PAIRS)
+    return first, second + (second >= first)
 
 
 def names_records(coded: CodedField) -> bool:
