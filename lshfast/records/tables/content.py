@@ -6,12 +6,14 @@ not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import combinations
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
-from lshfast._common.types import Int64Array
+from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast.records.tables.coded_fields import CodedField
 
 # Rows of each table that are sampled, and their values, so rows of more than 12 fields are fewer.
@@ -25,39 +27,107 @@ FEWEST_ROWS = 10
 
 def shared_content(fields: Sequence[CodedField], seed: int) -> set[tuple[int, int]]:
     """Return the pairs of fields of which one often has a word of the other, in their order."""
-    edges = set()
-    for side in (0, 1):
+    may_share = fields_that_may_share(fields)
+    is_shared = np.zeros(may_share.shape, bool)
+    for side in range(len(fields[0].table_codes)):
         most = min(SAMPLED_ROWS, max(FEWEST_ROWS, MOST_SAMPLED_VALUES // len(fields)))
         rows = sampled_rows(len(fields[0].codes[side]), most, [seed, 8])
+        if len(rows) < FEWEST_ROWS:
+            continue
         columns = [values_of(field, side, rows) for field in fields]
-        for (f, first), (g, second) in combinations(enumerate(columns), 2):
-            if not may_share(fields[f], fields[g]):
-                continue
-            pairs = [both for both in zip(first, second, strict=True) if all(both)]
-            if len(pairs) < FEWEST_ROWS:
-                continue
-            shared = sum(share_word(value, other) for value, other in pairs)
-            second_values = [other for _, other in pairs]
-            shifted = second_values[1:] + second_values[:1]
-            by_chance = sum(
-                share_word(value, other)
-                for (value, _), other in zip(pairs, shifted, strict=True)
-            )
-            if shared - by_chance >= LEAST_SHARED * len(pairs):
-                edges.add((f, g))
-    return edges
+        records = [SplitRecord.of(values) for values in zip(*columns, strict=True)]
+        next_records = [*records[1:], records[0]]
+        present = np.array([record.present for record in records], np.float64)
+        next_present = np.array([record.present for record in next_records], np.float64)
+        shared = shared_words(records, records)
+        shared_by_chance = shared_words(records, next_records)
+        number = present.T @ present
+        number_by_chance = np.maximum(present.T @ next_present, 1.0)
+        beyond_chance = shared - number * (shared_by_chance / number_by_chance)
+        is_shared |= (number >= FEWEST_ROWS) & (beyond_chance >= LEAST_SHARED * number)
+    places = np.argwhere(np.triu(is_shared & may_share, 1)).tolist()
+    return {(first, second) for first, second in places}
 
 
-def may_share(first: CodedField, second: CodedField) -> bool:
-    """Return whether one of two fields may be made of the other.
+@dataclass(frozen=True)
+class SplitRecord:
+    """The values of the fields of a record, and their words.
+
+    Attributes
+    ----------
+    present : list of bool
+        Which fields have a value.
+    text : str
+        The values, each followed by a line end, which no word has.
+    ends : list of int
+        The place of each of these line ends.
+    words : list of (int, str)
+        The number of a field, and each of its words that are long enough.
+    """
+
+    present: list[bool]
+    text: str
+    ends: list[int]
+    words: list[tuple[int, str]]
+
+    @classmethod
+    def of(cls, values: Sequence[str]) -> SplitRecord:
+        """Split the values of a record."""
+        ends = [size - 1 for size in accumulate(len(value) + 1 for value in values)]
+        words = [
+            (field, word)
+            for field, value in enumerate(values)
+            for word in dict.fromkeys(value.split())
+            if len(word) >= SHORTEST_WORD
+        ]
+        text = "".join(f"{value}\n" for value in values)
+        return cls([bool(value) for value in values], text, ends, words)
+
+    def fields_with(self, word: str) -> Iterator[int]:
+        """Yield the fields that have a word, or a longer one with this word in it."""
+        place = self.text.find(word)
+        while place >= 0:
+            field = bisect_left(self.ends, place)
+            yield field
+            place = self.text.find(word, self.ends[field])
+
+
+def shared_words(
+    records: Sequence[SplitRecord], others: Sequence[SplitRecord]
+) -> Float64Array:
+    """Count for each two fields the records of which one value has a word of the other record's.
+
+    The first field is of `records`, and the second of `others`.
+    """
+    size = len(records[0].present)
+    counts = np.zeros((size, size))
+    for record, other in zip(records, others, strict=True):
+        pairs = {
+            (field, found)
+            for field, word in record.words
+            for found in other.fields_with(word)
+        }
+        pairs |= {
+            (found, field)
+            for field, word in other.words
+            for found in record.fields_with(word)
+        }
+        if pairs:
+            counts[tuple(zip(*pairs, strict=True))] += 1
+    return counts
+
+
+def fields_that_may_share(fields: Sequence[CodedField]) -> BoolArray:
+    """Return which two fields may be made of each other, (fields, fields).
 
     Categories, such as given names of which there are few, are looked for in e-mail addresses only:
     the town in the name of a hotel says something of its own.
     """
-    return (
-        "category" not in (first.kind, second.kind)
-        or first.are_mail_addresses
-        or second.are_mail_addresses
+    no_category = np.array([field.kind != "category" for field in fields])
+    are_addresses = np.array([field.are_mail_addresses for field in fields])
+    return np.asarray(
+        np.logical_and.outer(no_category, no_category)
+        | np.logical_or.outer(are_addresses, are_addresses)
     )
 
 
@@ -76,22 +146,3 @@ def values_of(field: CodedField, side: int, rows: Int64Array) -> list[str]:
         field.values[code][:LONGEST] if code >= 0 else ""
         for code in field.codes[side][rows].tolist()
     ]
-
-
-def share_word(first: str, second: str) -> bool:
-    """Return whether a word of one value is in the other.
-
-    Examples
-    --------
-    >>> (
-    ...     share_word("ann lee", "annlee@example.com"),
-    ...     share_word("ann lee", "x@example.com"),
-    ... )
-    (True, False)
-    """
-    return _has_word_of(second, first) or _has_word_of(first, second)
-
-
-def _has_word_of(value: str, other: str) -> bool:
-    """Return whether a word of another value is in a value."""
-    return any(word in value for word in other.split() if len(word) >= SHORTEST_WORD)

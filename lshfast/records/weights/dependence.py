@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.types import BoolArray, Float64Array, Int64Array
+from lshfast._common.types import BoolArray, Float32Array, Float64Array, Int64Array
 from lshfast.records.comparison.nearness import EXACT_LEVEL, MISSING_LEVEL
 from lshfast.records.weights.patterns import PairPatterns
 
@@ -27,6 +27,7 @@ MOST_DIFFERENT = 0.5  # of the matches may differ in a field
 MOST_ONE_BY_ONE = 12
 MOST_PARENTS = 12  # of a field, in the networks
 PATTERNS_AT_ONCE = 1 << 16  # whose pairs of fields are counted
+MOST_PRODUCTS = 1 << 17  # of numbers, in one matrix product: BLAS uses one thread
 # Agreements of strangers in two fields, as times the agreements in independent fields.
 LEAST_LIFT = 1.2
 LEAST_SHARE = 0.5  # of all agreements in two fields, for those of strangers
@@ -230,20 +231,37 @@ def pair_counts(
         values = agree.astype(np.float32)
         weights = strangers[part].astype(np.float32)
         weighted = values * weights[:, None]
-        together += weighted.T @ values
+        together += products(weighted, values)
         agree_in_one += weighted.sum(axis=0, dtype=np.float64)
-        in_all += values.T @ (values * patterns.counts[part, None].astype(np.float32))
+        counts = patterns.counts[part, None].astype(np.float32)
+        in_all += products(values, values * counts)
         sampled = patterns.variances[part] > 0
         variances = patterns.variances[part][sampled, None].astype(np.float32)
-        variance += values[sampled].T @ (values[sampled] * variances)
+        variance += products(values[sampled], values[sampled] * variances)
         incomplete = absent.any(axis=1)
         lacking = absent[incomplete].astype(np.float32)
-        first -= weighted[incomplete].T @ lacking
-        total += (1 - lacking).T @ ((1 - lacking) * weights[incomplete, None])
+        first -= products(weighted[incomplete], lacking)
+        total += products(1 - lacking, (1 - lacking) * weights[incomplete, None])
         total += weights[~incomplete].sum(dtype=np.float64)
     # Rounding of single precision may leave less than none.
     first = np.maximum(first + agree_in_one[:, None], 0.0)
     return together, first, first.T, total, variance, in_all
+
+
+def products(first: Float32Array, second: Float32Array) -> Float64Array:
+    """Return the sums of the products of each two columns, of rows that are multiplied a few at a
+    time.
+
+    BLAS starts threads for more rows, which take ten times the processor time of the products.
+    """
+    size = first.shape[1]
+    rows = max(1, MOST_PRODUCTS // size**2)
+    whole = len(first) - len(first) % rows
+    parts = [side[:whole].reshape(-1, rows, size) for side in (first, second)]
+    sums = np.matmul(parts[0].transpose(0, 2, 1), parts[1]).sum(
+        axis=0, dtype=np.float64
+    )
+    return np.asarray(sums + first[whole:].T @ second[whole:])
 
 
 def clear_excess(

@@ -11,7 +11,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from lshfast._common.types import BoolArray, Float64Array
+import numpy as np
+
+from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast.records.comparison.nearness import MISSING_LEVEL
 from lshfast.records.weights.dependence import (
     Edge,
@@ -45,7 +47,9 @@ def fit_without_differing(
     """Fit a mixture, without the fields that differ in matches if it finds far more matches so."""
     close = roles.close
     mixture = fit_mixture(patterns, roles, edges, most_matches)
-    differing = differing_fields(patterns, roles.may_differ, close, edges)
+    differing = differing_fields(
+        patterns, roles.may_differ, close, edges, mixture.searched
+    )
     if not differing:
         return mixture
     mixture.differing = differing
@@ -91,33 +95,36 @@ def differing_fields(
     may_differ: Collection[int],
     close: Sequence[BoolArray],
     edges: set[Edge],
+    searched: Collection[int],
 ) -> set[int]:
     """Return the fields that may differ, and do in most pairs that agree in any two other fields.
 
-    These two fields identify, and agree together far more often than by chance.
+    These two fields identify, and agree together far more often than by chance. They are among
+    those in `searched`.
     """
-    agreement = PatternAgreement.of(patterns, close)
     telling = sorted(telling_fields(patterns, len(close), edges))
+    possible = [field for field in telling if field in may_differ]
+    if not possible:
+        return set()
+    agreement = PatternAgreement.of(patterns, close)
     names = [field for field in telling if field not in may_differ]
-    identifying_pairs = [
-        edge
-        for edge in combinations(telling, 2)
-        if edge not in edges
-        and agreement.is_rare_by_chance(edge)
-        and min(agreement.shares(edge, names), default=1.0) >= LEAST_AGREEING
-    ]
-    differing = set()
-    for field in telling:
-        if field not in may_differ:
+    most_agreeing = np.zeros(len(close))
+    is_compared = np.zeros(len(close), bool)
+    for edge in combinations([field for field in telling if field in searched], 2):
+        if edge in edges:
             continue
-        shares = [
-            share
-            for edge in identifying_pairs
-            for share in agreement.shares(edge, [field])
-        ]
-        if shares and max(shares) <= MOST_AGREEING:
-            differing.add(field)
-    return differing
+        alike = np.flatnonzero(agreement.agrees[edge[0]] & agreement.agrees[edge[1]])
+        if not agreement.are_rare_by_chance(edge, alike):
+            continue
+        shares = agreement.shares(alike)
+        other_names = [field for field in names if field not in edge]
+        if shares[other_names].min(initial=1.0) < LEAST_AGREEING:
+            continue
+        others = np.delete(np.arange(len(close), dtype=np.int64), edge)
+        most_agreeing[others] = np.maximum(most_agreeing[others], shares[others])
+        is_compared[others] = True
+    is_differing = is_compared & (most_agreeing <= MOST_AGREEING)
+    return {field for field in possible if is_differing[field]}
 
 
 @dataclass(frozen=True)
@@ -127,48 +134,44 @@ class PatternAgreement:
     Attributes
     ----------
     counts : ndarray of float64, shape (patterns,)
-    agrees, present : list of ndarray of bool, shape (patterns,)
-        One for each field.
+    agrees, present : ndarray of bool, shape (fields, patterns)
+    chances : list of float
+        Which part of the pairs that have both values of each field agrees.
     """
 
     counts: Float64Array
-    agrees: list[BoolArray]
-    present: list[BoolArray]
+    agrees: BoolArray
+    present: BoolArray
+    chances: list[float]
 
     @classmethod
     def of(cls, patterns: PairPatterns, close: Sequence[BoolArray]) -> PatternAgreement:
         """Return the agreement of patterns, of which some levels are close."""
-        agrees = []
-        present = []
+        agrees = np.zeros(patterns.levels.T.shape, bool)
+        present = np.zeros(agrees.shape, bool)
+        chances = []
         for field, levels in enumerate(patterns.levels.T):
-            agrees.append(agreeing_levels(patterns, field, close[field])[levels])
-            present.append(levels != MISSING_LEVEL)
-        return cls(patterns.counts, agrees, present)
+            agrees[field] = agreeing_levels(patterns, field, close[field])[levels]
+            present[field] = levels != MISSING_LEVEL
+            number = float(patterns.counts[present[field]].sum())
+            agreeing = float(patterns.counts[agrees[field]].sum())
+            chances.append(agreeing / max(number, 1.0))
+        return cls(patterns.counts, agrees, present, chances)
 
-    def number(self, pairs: BoolArray) -> float:
-        """Return how many pairs have some patterns."""
-        return float(self.counts[pairs].sum())
+    def are_rare_by_chance(self, edge: Edge, alike: Int64Array) -> bool:
+        """Return whether few of the pairs that agree in two fields, `alike`, do so by chance."""
+        first, second = edge
+        both = float(self.counts[self.present[first] & self.present[second]].sum())
+        by_chance = both * self.chances[first] * self.chances[second]
+        return by_chance <= MOST_BY_CHANCE * float(self.counts[alike].sum())
 
-    def is_rare_by_chance(self, edge: Edge) -> bool:
-        """Return whether few of the pairs that agree in two fields do so by chance."""
-        f, g = edge
-        by_chance = self.number(self.present[f] & self.present[g])
-        for field in edge:
-            present = max(self.number(self.present[field]), 1.0)
-            by_chance *= self.number(self.agrees[field]) / present
-        together = self.number(self.agrees[f] & self.agrees[g])
-        return by_chance <= MOST_BY_CHANCE * together
-
-    def shares(self, edge: Edge, fields: Sequence[int]) -> list[float]:
-        """Return for each other field the share of the pairs that agree in it, of those that agree
-        in both fields of an edge; 1 of few pairs.
+    def shares(self, alike: Int64Array) -> Float64Array:
+        """Return for each field the share of the pairs of some patterns that agree in it; 1 of few
+        pairs.
         """
-        alike = self.agrees[edge[0]] & self.agrees[edge[1]]
-        shares = []
-        for field in fields:
-            if field in edge:
-                continue
-            total = self.number(alike & self.present[field])
-            agreeing = self.number(alike & self.agrees[field])
-            shares.append(agreeing / total if total >= FEWEST_ALIKE else 1.0)
-        return shares
+        counts = self.counts[alike]
+        totals = (counts * self.present[:, alike]).sum(axis=1)
+        agreeing = (counts * self.agrees[:, alike]).sum(axis=1)
+        return np.where(
+            totals >= FEWEST_ALIKE, agreeing / np.maximum(totals, FEWEST_ALIKE), 1.0
+        )
