@@ -196,11 +196,12 @@ class _MarkedText:
                 continue
             spans += _gap(left_out, "word")
             left_out = 0
-            length += len(word.text)
+            text = word.text if word.form is not None else _few_lines(word.text)
+            length += len(text)
             if spans and spans[-1].kind == kind:
-                spans[-1] = Span(kind, spans[-1].text + word.text)
+                spans[-1] = Span(kind, spans[-1].text + text)
             else:
-                spans.append(Span(kind, word.text))
+                spans.append(Span(kind, text))
         return [*spans, *_gap(left_out, "word"), *_gap(self._cut, "character")]
 
     def _all_kinds(self) -> list[Kind]:
@@ -241,6 +242,11 @@ class _MarkedText:
     def _is_space(self, place: int) -> bool:
         """Return whether there is white space at a place among the words."""
         return 0 <= place < len(self._words) and self._words[place].text.isspace()
+
+
+def _few_lines(space: str) -> str:
+    """Return what does not count with one empty line in place of several."""
+    return "\n\n" if space.isspace() and space.count("\n") > 2 else space
 
 
 def _starts(first_text: str, second_text: str, counting: Counting) -> tuple[int, int]:

@@ -26,6 +26,9 @@ MOST_CHARACTERS = 120
 # Examples that a page shows of a range of similarities.
 OVER_RANGE = 8
 
+# The most characters of a word that is left out whole where a text is cut.
+LONG_WORD = 20
+
 
 def render(template: str, *, styles: Sequence[str] = (), **values: Any) -> str:
     """Return a page.
@@ -75,12 +78,27 @@ def write_page(path: PathLike, page: str, overwrite: bool = False) -> None:
 
 
 def short(value: object, most: int = MOST_CHARACTERS) -> str:
-    """Return a value as text of at most `most` characters, cut in the middle."""
+    """Return a value as text of at most `most` characters, cut in the middle, between words.
+
+    Examples
+    --------
+    >>> short("to define a function with many annotations", 30)
+    'to define a … annotations'
+    >>> short("abcdefghijklmnopqrstuvwxyz", 10)
+    'abcde…wxyz'
+    """
     text = str(value)
     if len(text) <= most:
         return text
     half = (most - 1) // 2
-    return f"{text[: most - 1 - half]}…{text[-half:]}"
+    first_part = re.sub(rf"(?<=\s)\S{{,{LONG_WORD}}}\Z", "", text[: most - 1 - half])
+    last_part = re.sub(rf"\A\S{{,{LONG_WORD}}}(?=\s)", "", text[-half:])
+    return f"{first_part}…{last_part}"
+
+
+def sentence(text: str) -> str:
+    """Return a text that begins with a capital and ends with a full stop."""
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
 def over_range(count: int, most: int = OVER_RANGE) -> Int64Array:
@@ -134,6 +152,7 @@ def _environment() -> Any:
         "number": "{:,}".format,
         "share": "{:.1%}".format,
         "short": short,
+        "sentence": sentence,
         "gauge": gauge,
         "breakable": _breakable,
     }

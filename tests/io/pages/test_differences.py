@@ -26,6 +26,15 @@ def test_marks_what_has_moved():
     assert text(left, "other").split() == text(right, "other").split()
 
 
+def test_empty_lines_that_do_not_count_are_shown_as_one():
+    texts = ("one\n\n \n\ntwo red\n\nthree", "one\n\n\n\n\ntwo blue\nthree")
+    left, right = compare(*texts, Counting(white_space=False))
+    assert text(left, "same", "other") == "one\n\ntwo red\n\nthree"
+    assert text(right, "same", "other") == "one\n\ntwo blue\nthree"
+    for side, whole in zip(compare(*texts), texts, strict=True):
+        assert text(side, "same", "other") == whole
+
+
 def test_equal_texts_show_their_beginning():
     left, right = compare("one two three " * 200, "one two three " * 200)
     assert left == right
