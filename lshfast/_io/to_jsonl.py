@@ -31,8 +31,7 @@ def write(selection: Selection, stream: Any) -> None:
     splice = _splicer(selection.annotations)
     for file, rows, chunk in selection.chunks(join_lines=True):
         if isinstance(chunk, JoinedLines):
-            for piece in chunk.pieces:
-                stream.write(piece)
+            stream.write(chunk.data)
             continue
         lines = chunk
         if file.format != "jsonl":

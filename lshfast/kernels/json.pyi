@@ -44,6 +44,12 @@ def scan_spans(
 def line_ends(
     data: bytes | bytearray | npt.NDArray[np.uint8], start: int, end: int
 ) -> npt.NDArray[np.int64]: ...
+def join_lines(
+    data: bytearray | npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    stops: npt.NDArray[np.int64],
+    end: int,
+) -> int: ...
 def read_spans(
     file: int,
     starts: npt.NDArray[np.int64],

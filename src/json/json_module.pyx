@@ -5,7 +5,7 @@ from cpython.pyport cimport PY_SSIZE_T_MAX
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport SIZE_MAX, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, realloc
-from libc.string cimport memchr
+from libc.string cimport memchr, memmove
 
 import os
 
@@ -292,6 +292,67 @@ cdef size_t _ends_of(const uint8_t[::1] data, size_t start, size_t end, int64_t[
                 before = start
                 pause(&last_pause)
     return n
+
+
+def join_lines(uint8_t[::1] data not None, const int64_t[::1] starts not None, const int64_t[::1] stops not None,
+               Py_ssize_t end):
+    """Move lines to the beginning of `data`, one behind the other, each with LF at its end.
+
+    Parameters
+    ----------
+    data : uint8 array or bytearray
+        The data are data[:end], and there is room for one byte more.
+    starts, stops : int64 arrays of shape (n,)
+        Where each line begins, and ends without its line end; ascending.
+    end : int
+        Where the data end.
+
+    Returns
+    -------
+    int
+        The bytes of the lines; -1 if LF or CR is not behind each line that ends before the data do.
+
+    Raises
+    ------
+    ValueError
+        If a line is not in the data or not behind the one before, or there are not as many starts as stops.
+    """
+    cdef Py_ssize_t i, n = len(starts)
+    cdef int64_t behind = 0, to = 0
+    cdef size_t size, done = 0
+    cdef uint64_t last_pause = 0
+    cdef uint8_t* bytes_of_lines
+    cdef uint8_t line_end
+    cdef bint are_lines = True
+    starts, stops = aligned(starts), aligned(stops)
+    if len(stops) != n:
+        raise ValueError(f"there must be as many stops as starts, not {len(stops)} and {n}")
+    if not 0 <= end < max(1, len(data)):
+        raise ValueError(f"end must be in 0..{max(0, len(data) - 1)}, not {end}")
+    for i in range(n):
+        if not behind <= starts[i] <= stops[i] <= end:
+            raise ValueError(f"lines must be in {behind}..{end}, not {starts[i]} to {stops[i]}")
+        behind = stops[i] + 1
+    if n == 0:
+        return 0
+    bytes_of_lines = &data[0]
+    with nogil:
+        for i in range(n):
+            line_end = bytes_of_lines[stops[i]]
+            if stops[i] < end and line_end != c"\n" and line_end != c"\r":
+                are_lines = False
+                break
+            size = stops[i] - starts[i]
+            if to != starts[i]:
+                memmove(bytes_of_lines + to, bytes_of_lines + starts[i], size)
+            to += size
+            bytes_of_lines[to] = c"\n"
+            to += 1
+            done += size
+            if done >= WORK:
+                done = 0
+                pause(&last_pause)
+    return to if are_lines else -1
 
 
 def read_spans(int file, const int64_t[::1] starts not None, const int64_t[::1] sizes not None,

@@ -29,7 +29,7 @@ from lshfast._io import (
     write_rows,
     write_table,
 )
-from lshfast._io.jsonl import JOINED_BYTES
+from lshfast._io.jsonl import COPIED_BYTES, GAP_BYTES
 from lshfast._io.output import BEHIND_BYTES, BLOCK_BYTES, write_behind
 from tests.corpora import (
     BATCH_BYTES,
@@ -76,8 +76,9 @@ def test_runs_of_lines_are_copied_in_order_whatever_their_length(
     tmp_path: Path, threads: int, suffix: str, end: bytes
 ) -> None:
     rng = np.random.default_rng(1)
-    # Runs are shorter and longer than JOINED_BYTES, and blocks begin inside long ones.
-    lengths = rng.choice([0, 10, 1000, JOINED_BYTES, 3 * JOINED_BYTES], 300)
+    # Gaps are shorter and longer than GAP_BYTES, and pieces begin inside long runs.
+    lengths = rng.choice([0, 10, 1000, GAP_BYTES, 3 * GAP_BYTES], 300)
+    lengths[100] = 2 * COPIED_BYTES
     lines = [
         b'{"text":"%b"}' % (b"%c" % (97 + i % 26) * n) for i, n in enumerate(lengths)
     ]

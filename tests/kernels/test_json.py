@@ -453,6 +453,53 @@ def test_ends_of_lines_are_checked():
 
 
 @given(
+    st.lists(st.tuples(st.binary(max_size=9), st.booleans()), max_size=30),
+    st.sampled_from([b"\n", b"\r\n"]),
+    st.booleans(),
+)
+def test_lines_are_joined_at_the_beginning(lines, line_end, ends):
+    data = line_end.join(line for line, _ in lines) + (line_end if ends else b"")
+    ends_of_lines = np.cumsum([len(line) + len(line_end) for line, _ in lines])
+    is_kept = np.array([kept for _, kept in lines], bool)
+    stops = (ends_of_lines - len(line_end)).astype(np.int64)[is_kept]
+    lengths = np.array([len(line) for line, _ in lines], np.int64)[is_kept]
+    buffer = bytearray(data + b"?")
+    spans = (unaligned(places) for places in (stops - lengths, stops))
+    size = kernels.join_lines(buffer, *spans, len(data))
+    assert buffer[:size] == b"".join(line + b"\n" for line, kept in lines if kept)
+
+
+@pytest.mark.parametrize(
+    ("stops", "end", "size"),
+    [([2], 5, 3), ([1], 5, -1), ([2, 5], 5, 6), ([2, 4], 5, -1), ([4], 4, 5)],
+)
+def test_lines_end_before_a_line_end_or_the_end(stops, end, size):
+    starts = np.array([0, 3][: len(stops)], np.int64)
+    data = bytearray(b"ab\ncd?")
+    assert kernels.join_lines(data, starts, np.array(stops, np.int64), end) == size
+
+
+def test_lines_to_join_are_checked():
+    for starts, stops, places in (
+        ([-1], [2], r"0\.\.3, not -1 to 2"),
+        ([0], [4], r"0\.\.3, not 0 to 4"),
+        ([2], [1], r"0\.\.3, not 2 to 1"),
+        ([0, 1], [1, 2], r"2\.\.3, not 1 to 2"),
+    ):
+        with pytest.raises(ValueError, match=rf"lines must be in {places}"):
+            kernels.join_lines(
+                bytearray(4), np.array(starts, np.int64), np.array(stops, np.int64), 3
+            )
+    for end in (-1, 4):
+        with pytest.raises(ValueError, match=rf"end must be in 0\.\.3, not {end}"):
+            kernels.join_lines(bytearray(4), *np.zeros((2, 0), np.int64), end)
+    with pytest.raises(ValueError, match="as many stops as starts, not 1 and 2"):
+        kernels.join_lines(
+            bytearray(4), np.zeros(2, np.int64), np.zeros(1, np.int64), 3
+        )
+
+
+@given(
     st.binary(max_size=200),
     st.lists(st.tuples(st.integers(0, 250), st.integers(0, 60)), max_size=6),
 )
