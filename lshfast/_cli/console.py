@@ -243,14 +243,19 @@ def account_table(
     shown = account.figures() if figures is None else figures
     lines = table_lines([*shown, *account.input_figures()])
     if account.advice:
-        advice = re.sub(
-            r"unit (\S+), size (\S+), threshold (\S+)$",
-            r"--unit \1 --size \2 --threshold \3",
-            account.advice,
-        )
-        lines.append("note: " + re.sub(r"unit (\S+)$", r"--unit \1", advice))
+        lines.append(advice_line(account.advice))
     lines += map("note: {}".format, notes(account))
     return "\n".join([*lines, "", *_time_lines(account, memory)])
+
+
+def advice_line(advice: str) -> str:
+    """Return the line of advice about texts, with options as the command line writes them."""
+    advice = re.sub(
+        r"unit (\S+), size (\S+), threshold (\S+)$",
+        r"--unit \1 --size \2 --threshold \3",
+        advice,
+    )
+    return "note: " + re.sub(r"unit (\S+)$", r"--unit \1", advice)
 
 
 def _time_lines(account: Account, memory: int | None) -> Iterator[str]:

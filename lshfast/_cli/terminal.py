@@ -10,7 +10,15 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, TextIO
 
-from lshfast._cli.console import Watch, account_table, finish, say, show, width_of
+from lshfast._cli.console import (
+    Watch,
+    account_table,
+    advice_line,
+    finish,
+    say,
+    show,
+    width_of,
+)
 from lshfast._cli.errors import memory_advice
 from lshfast._common.visible import without_secrets
 
@@ -64,12 +72,20 @@ class Terminal:
     def note(self, text: str) -> None:
         show(text, sys.stderr)
 
+    def advise(self, advice: str) -> None:
+        self._end_bars()
+        show(advice_line(advice), sys.stderr)
+
     def ask(
         self, screen: Callable[[int, int], str], prompt: str, keys: Container[str]
     ) -> str:
-        if self._watch is not None:
-            self._watch.__exit__()  # no bars while a person answers
+        self._end_bars()
         return ask_key(screen, prompt, keys)
+
+    def _end_bars(self) -> None:
+        """Show no bars of progress any more, below which a person reads and answers."""
+        if self._watch is not None:
+            self._watch.__exit__()
 
     def page(self, options: Options) -> PageOutput | None:
         if options.html is None:

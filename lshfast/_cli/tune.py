@@ -6,7 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from lshfast._cli.console import forecast_table, memory_table, plan_table, table_lines
+from lshfast._cli.console import (
+    advice_line,
+    forecast_table,
+    memory_table,
+    plan_table,
+    table_lines,
+)
 from lshfast._common.choices import PointKind, plural
 from lshfast._engine.libraries import LIBRARIES, library_defaults
 from lshfast._engine.options.command import (
@@ -224,8 +230,8 @@ def _show_forecast(source: Inputs, plan: Plan, cap: Cap) -> None:
 def _show_inputs(corpus: Corpus, plan: Plan) -> None:
     """Print how the inputs were read, and the shingles that suit texts of this length."""
     from lshfast._engine.account.display import input_figures
-    from lshfast._engine.account.short_texts import threshold_for
-    from lshfast._engine.executors.local.run import recommend_for
+    from lshfast._engine.account.short_texts import recommendation, threshold_for
+    from lshfast._engine.executors.local.run import lengths_of_inputs
     from lshfast._engine.inputs import input_notes
 
     notes = input_notes(corpus)
@@ -234,11 +240,16 @@ def _show_inputs(corpus: Corpus, plan: Plan) -> None:
     )
     if lines:
         print("\n" + "\n".join(lines))
-    better = None if plan.of_texts is None else recommend_for(corpus)
-    if better is not None:
-        least = threshold_for(plan.measure, better)
-        options = f"--unit {better.unit} --size {better.size} --threshold {least:g}"
-        print(f"\nrecommended for texts of this length: {options}")
+    lengths = None if plan.of_texts is None else lengths_of_inputs(corpus)
+    if lengths is None:
+        return
+    better = recommendation(lengths)
+    least = threshold_for(plan.measure, better)
+    options = f"--unit {better.unit} --size {better.size} --threshold {least:g}"
+    print(f"\nrecommended for texts of this length: {options}")
+    advice = lengths.forms.advice(plan.shingles.normalize)
+    if advice:
+        print(advice_line(advice))
 
 
 COMMANDS = (

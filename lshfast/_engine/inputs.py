@@ -275,7 +275,7 @@ class Inputs:
             yield from batch.strings()
 
     def sample(self, plan: Plan | None = None) -> Corpus:
-        """List the inputs as a corpus for `measure_inputs` and `recommend_for`.
+        """List the inputs as a corpus for `measure_inputs` and `lengths_of_inputs`.
 
         The plan says what the items are, by default texts. The values of `by` of these rows are
         known after `measure_inputs`.

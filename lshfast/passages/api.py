@@ -6,6 +6,8 @@ from typing import Any
 
 from lshfast._common.choices import NormalForm
 from lshfast._common.progress import Progress
+from lshfast._engine.account.normal_forms import FormSample
+from lshfast._engine.account.short_texts import warn_of
 from lshfast._engine.clock import Clock
 from lshfast.kernels.text import Texts
 from lshfast.passages.plan import PassageUnit, RemovedCopies, make_passage_plan
@@ -120,11 +122,13 @@ def find(
             "more_than counts the places of a run in texts, and is not for a search against "
             "other texts"
         )
-    column = Texts(texts)
+    forms = FormSample(normalize)
+    batches = forms.of([Texts(texts)])
     clock = Clock()
     if against is None:
-        return SharedPassages(find_within([column], plan, clock, progress), plan)
-    held_texts = hold_texts([Texts(against)], plan, clock)
-    return SharedPassages(
-        find_against([column], held_texts, plan, clock, progress), plan
-    )
+        found_passages = find_within(batches, plan, clock, progress)
+    else:
+        held_texts = hold_texts(forms.of([Texts(against)]), plan, clock)
+        found_passages = find_against(batches, held_texts, plan, clock, progress)
+    warn_of(forms.advice)
+    return SharedPassages(found_passages, plan)

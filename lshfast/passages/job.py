@@ -17,6 +17,7 @@ from lshfast._common.rows import parts_of_rows
 from lshfast._common.types import AnyArray
 from lshfast._common.visible import one_line
 from lshfast._engine.account.display import normal_form_figures
+from lshfast._engine.account.normal_forms import FormSample
 from lshfast._engine.frame import Job, ShortenedRows
 from lshfast._engine.inputs import Inputs, text_batches
 from lshfast._engine.pages.rows import texts_by_row
@@ -346,14 +347,15 @@ def find_in_files(
             "an output is needed: -o FILE, --pairs FILE, --places FILE, --report FILE or --html "
             "FILE"
         )
+    forms = FormSample(plan.normalize)
     if other is None:
         with job.reading(corpus):
             batches = text_batches(corpus, _as_stage(progress, "sample"))
-            found_passages = find_within(batches, plan, job.clock, progress)
+            found_passages = find_within(forms.of(batches), plan, job.clock, progress)
     elif stream_against:
-        found_passages = _find_against(job, corpus, other, "i", plan, progress)
+        found_passages = _find_against(job, corpus, other, "i", plan, forms, progress)
     else:
-        found_passages = _find_against(job, other, corpus, "j", plan, progress)
+        found_passages = _find_against(job, other, corpus, "j", plan, forms, progress)
     result = SharedPassages(found_passages, plan)
     counts = _counts(corpus, other or corpus, result)
     with job.writing("write"):
@@ -390,6 +392,7 @@ def find_in_files(
         pair_count=len(result.pairs) if outputs.pairs is not None else 0,
         unlisted=unlisted,
         left_out=left_out(plan) if unlisted else "",
+        **({"advice": forms.advice} if forms.advice else {}),
         **_figures_against(other, result),
     )
 
@@ -436,15 +439,18 @@ def _find_against(
     streamed_corpus: Corpus,
     held_side: Literal["i", "j"],
     plan: PassagePlan,
+    forms: FormSample,
     progress: Progress | None,
 ) -> FoundPassages:
     """Hold the texts of one corpus, and search the texts of another for their passages."""
     with job.reading(held_corpus):
         batches = text_batches(held_corpus, _as_stage(progress, "hold"))
-        held_texts = hold_texts(batches, plan, job.clock)
+        held_texts = hold_texts(forms.of(batches), plan, job.clock)
     with job.reading(streamed_corpus):
         batches = text_batches(streamed_corpus, _as_stage(progress, "sample"))
-        return find_against(batches, held_texts, plan, job.clock, held_side=held_side)
+        return find_against(
+            forms.of(batches), held_texts, plan, job.clock, held_side=held_side
+        )
 
 
 def _table_of_counts(counts: list[FileCounts]) -> Table:

@@ -107,6 +107,7 @@ def label_texts(options: Options, source: Inputs, console: Console) -> str:
             options.output,
             asking(options, console, text_lines, "similarity"),
             precision=options.precision,
+            advise=console.advise,
             progress=watch,
         )
     return repr(labelled)

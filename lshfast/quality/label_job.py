@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lshfast._common.progress import Progress
+from lshfast._engine.account.short_texts import advice_for
 from lshfast._engine.columns import Column, ShingledTexts
 from lshfast._engine.common_shingles import ignoring_common
 from lshfast._engine.frame import Job
@@ -70,6 +71,7 @@ def label_files(
     ask: Callable[[TextQuestion], Answer],
     *,
     precision: float | None = None,
+    advise: Callable[[str], None] | None = None,
     progress: Progress | None = None,
 ) -> ThresholdEstimate:
     """Ask about pairs of rows until "quit" or the last pair; return the threshold of the labels.
@@ -86,6 +88,9 @@ def label_files(
         Returns the answer to a TextQuestion. KeyboardInterrupt counts as "quit".
     precision : float, optional
         The precision that is wanted, see `threshold_of`.
+    advise : callable, optional
+        Called before the first question, with advice if the texts are in several normal forms, like
+        code, or too short for their shingles.
     progress : callable, optional
 
     Raises
@@ -115,6 +120,7 @@ def label_files(
             sample.add(pairs)
         sample_pairs = sample.pairs()
         texts = _texts_of(sketches.rows.column, sample_pairs)
+        advice = advice_for(sketches.rows.column, plan)
     keys = []
     for pairs in sample_pairs:
         i_keys = corpus.keys_of(pairs["i"])
@@ -125,6 +131,8 @@ def label_files(
     )
     sheet.take(before or [])
     write_beside(path, stored, True)
+    if advice and advise is not None:
+        advise(advice)
 
     form = compared_form(plan)
 

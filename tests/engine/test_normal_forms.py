@@ -222,7 +222,8 @@ def test_passages(unit, normalize, against):
     length = 6 if unit == "word" else 30
     options = {"length": length, "unit": unit}
     sides = ([texts[0]], [texts[1]]) if against else (texts,)
-    assert len(passages.find(*sides, **options)) == 0
+    with pytest.warns(lshfast.MixedFormsWarning):
+        assert len(passages.find(*sides, **options)) == 0
     found = passages.find(*sides, **options, normalize=normalize)
     (span,) = found.spans
     for side, text, name in (("i", texts[0], "NFC"), ("j", texts[1], "NFD")):
@@ -265,6 +266,11 @@ def test_mixed_forms_are_warned_about(count):
         with pytest.warns(lshfast.MixedFormsWarning, match="--normalize NFC"):
             function(texts)
         quiet(function, texts, normalize="NFKC", threshold=0.99, size=1)
+    with pytest.warns(lshfast.MixedFormsWarning, match="--normalize NFC"):
+        passages.find(texts)
+    quiet(passages.find, texts, normalize="NFKC")
+    with pytest.warns(lshfast.MixedFormsWarning):
+        passages.find(texts[:1], texts[1:2])
 
 
 @pytest.mark.parametrize(
@@ -294,12 +300,35 @@ def test_long_texts_are_looked_at_too():
         lshfast.dedup(texts)
 
 
-@pytest.mark.parametrize("options", [(), ("--memory", "1G")])
-def test_the_note_of_the_command(tmp_path, options):
-    path = make(tmp_path / "in.jsonl", [{"text": text} for text in MIXED])
-    answer = run("dedup", path, "-o", tmp_path / "o.jsonl", *options)
-    assert f"note: {ADVICE}" in answer.stderr
-    again = run(
-        "dedup", path, "-o", tmp_path / "2.jsonl", *options, "--normalize", "NFC"
-    )
-    assert ADVICE not in again.stderr
+# Commands with --normalize: their arguments before and after the input.
+NOTED = {
+    "dedup": (["dedup"], ["-o", "o.jsonl"]),
+    "dedup --memory": (["dedup"], ["-o", "o.jsonl", "--memory", "1G"]),
+    "pairs": (["pairs"], ["-o", "o.csv"]),
+    "check": (["check"], []),
+    "tune": (["tune"], []),
+    "label": (["label"], ["-o", "o.csv"]),
+    "passages": (["passages"], ["--pairs", "o.csv"]),
+    "passages --against": (["passages", "--against", "plain.jsonl"], ["-o", "o.csv"]),
+    "index build": (["index", "build"], ["-o", "o.lsh"]),
+}
+
+
+@pytest.mark.parametrize("command", NOTED)
+def test_the_note_of_the_command(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    make(tmp_path / "in.jsonl", [{"text": text} for text in MIXED])
+    make(tmp_path / "plain.jsonl", [{"text": "plain"}])
+    before, after = NOTED[command]
+    answer = run(*before, "in.jsonl", *after)
+    assert f"note: {ADVICE}" in answer.stderr + answer.stdout
+    for output in tmp_path.glob("o.*"):
+        output.unlink()
+    again = run(*before, "in.jsonl", *after, "--normalize", "NFC")
+    assert ADVICE not in again.stderr + again.stdout
+
+
+def test_an_index_of_other_items_has_no_note(tmp_path):
+    path = make(tmp_path / "in.jsonl", [{"items": text.split()} for text in MIXED])
+    answer = run("index", "build", path, "--column", "items", "-o", tmp_path / "o.lsh")
+    assert ADVICE not in answer.stderr

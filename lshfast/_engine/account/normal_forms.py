@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeVar
 
-from lshfast._engine.plan import Plan
+import numpy as np
+
+from lshfast._common.choices import NormalForm
+from lshfast._common.rows import evenly_spaced
 from lshfast.kernels import unicode
 from lshfast.kernels.text import Texts
 
@@ -18,12 +22,19 @@ ADVICE = (
 # Fewer are in at most one of a hundred pairs of such texts.
 LEAST_SHARE = 0.01
 
+# Texts of a batch that a search or an index looks at, and their bytes in all, so that long texts
+# take no time that shows.
+BATCH_TEXTS = 64
+BATCH_BYTES = 1 << 15
+
+BatchT = TypeVar("BatchT")
+
 
 class MixedFormsWarning(UserWarning):
     r"""Some texts have letters with marks as one character, and others as several.
 
-    Such words look alike and differ. `dedup`, `pairs` and `check` warn with it if they find both in
-    a sample of the texts; ``normalize="NFC"`` compares the texts in one form.
+    Such words look alike and differ. `dedup`, `pairs`, `check` and `passages.find` warn with it if
+    they find both in a sample of the texts; ``normalize="NFC"`` compares the texts in one form.
 
     See Also
     --------
@@ -48,9 +59,9 @@ class FormCounts(NamedTuple):
     composed: int
     decomposed: int
 
-    def advice(self, plan: Plan) -> str:
-        """Return the advice to compare texts in one form, or ""."""
-        if plan.shingles.normalize != "none":
+    def advice(self, normalize: NormalForm) -> str:
+        """Return the advice to compare texts in one form, or ""; `normalize` is that of the run."""
+        if normalize != "none":
             return ""
         fewer = min(self.composed, self.decomposed)
         total = self.composed + self.decomposed
@@ -61,3 +72,40 @@ def form_counts(texts: Texts) -> FormCounts:
     """Count the texts with letters of each form."""
     forms = unicode.forms_in(texts)
     return FormCounts(int((forms & 1 > 0).sum()), int((forms & 2 > 0).sum()))
+
+
+class FormSample:
+    """The normal forms of some texts of each batch that passes by, for runs that hold no texts.
+
+    Parameters
+    ----------
+    normalize : {"none", "NFC", "NFKC"}
+        The form in which the run compares texts. Texts are looked at without one only.
+    """
+
+    def __init__(self, normalize: NormalForm) -> None:
+        self._normalize = normalize
+        self._counts = FormCounts(0, 0)
+
+    def of(self, batches: Iterable[BatchT]) -> Iterator[BatchT]:
+        """Yield batches unchanged, and count the forms of some of their texts."""
+        for batch in batches:
+            if self._normalize == "none" and isinstance(batch, Texts):
+                self._add(batch)
+            yield batch
+
+    def _add(self, texts: Texts) -> None:
+        rows = evenly_spaced(len(texts), BATCH_TEXTS)
+        rows = rows[texts.lengths[rows] <= BATCH_BYTES]
+        counts = form_counts(
+            texts.take(rows[np.cumsum(texts.lengths[rows]) <= BATCH_BYTES])
+        )
+        self._counts = FormCounts(
+            self._counts.composed + counts.composed,
+            self._counts.decomposed + counts.decomposed,
+        )
+
+    @property
+    def advice(self) -> str:
+        """The advice to compare texts in one form, or ""."""
+        return self._counts.advice(self._normalize)

@@ -336,7 +336,9 @@ def advice_for(column: Column, plan: Plan) -> str:
 
 def advice_of(lengths: Lengths, plan: Plan) -> str:
     """Return the advice of `advice_for` for a sample of texts with these lengths and forms."""
-    return lengths.forms.advice(plan) or _advice_of_lengths(lengths, plan)
+    return lengths.forms.advice(plan.shingles.normalize) or _advice_of_lengths(
+        lengths, plan
+    )
 
 
 def _advice_of_lengths(lengths: Lengths, plan: Plan) -> str:

@@ -22,6 +22,7 @@ from lshfast._common.choices import ItemMeasure, Kind, plural, usual_measure
 from lshfast._common.display import Figure, figure
 from lshfast._common.progress import Progress
 from lshfast._engine.account.display import SIMILARITY_NAMES, Account, empty_note
+from lshfast._engine.account.normal_forms import FormSample
 from lshfast._engine.frame import Job
 from lshfast._engine.indexes.items import ItemIndex
 from lshfast._engine.indexes.plan_of_index import plan_of_index
@@ -255,7 +256,10 @@ def build_index(
     target.check((file.location for file in corpus.files), index_class)
     job.check()
     with target.filling(index) as filled_index:
-        insertion = Insertion(filled_index, path, corpus, plan, reader, job, progress)
+        forms = _forms_of(plan)
+        insertion = Insertion(
+            filled_index, path, corpus, plan, reader, job, progress, forms
+        )
         with job.reading(corpus):
             empty = kind.fill_index(insertion, k)
         overwritten = target.exists()
@@ -291,7 +295,8 @@ def add_to_index(
         job.add(corpus)
         job.check()
         before = len(index)
-        insertion = Insertion(index, path, corpus, plan, reader, job, progress)
+        forms = _forms_of(plan)
+        insertion = Insertion(index, path, corpus, plan, reader, job, progress, forms)
         with job.reading(corpus):
             empty = item_kind(plan.kind).fill_index(insertion, None)
         with job.clock.stage("save"):
@@ -329,6 +334,13 @@ def _job(path: str, inputs: Inputs, overwrite: bool) -> Job:
     return Job([], inputs.on_error, overwrite, rejects=f"{name}.rejects.jsonl")
 
 
+def _forms_of(plan: AnyPlan) -> FormSample:
+    """Return a sample of the forms of texts; of other items, it stays empty."""
+    return FormSample(
+        "none" if plan.of_texts is None else plan.of_texts.shingles.normalize
+    )
+
+
 def _summary(insertion: Insertion, added: int, empty: int) -> IndexSummary:
     """Return the figures of an insertion of `added` new entries."""
     index = insertion.index
@@ -336,6 +348,7 @@ def _summary(insertion: Insertion, added: int, empty: int) -> IndexSummary:
     left_out = 0 if item_kind(plan.kind).empty_are_entries else empty
     again = insertion.corpus.accepted - added - left_out
     stats = index.stats()
+    advice = insertion.forms.advice
     return insertion.job.account(
         IndexSummary,
         path=insertion.path,
@@ -349,6 +362,7 @@ def _summary(insertion: Insertion, added: int, empty: int) -> IndexSummary:
         kind=index.key_kind,
         file_bytes=bytes_at(insertion.path),
         expected_candidates=getattr(stats, "expected_candidates", None),
+        **({"advice": advice} if advice else {}),
     )
 
 

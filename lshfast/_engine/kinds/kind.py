@@ -16,6 +16,7 @@ from lshfast._engine.pairs.listed import PairArray
 
 if TYPE_CHECKING:
     from lshfast._engine.account.crowds import Limited
+    from lshfast._engine.account.normal_forms import FormSample
     from lshfast._engine.frame import Job
     from lshfast._engine.indexes.run_indexes import Indexes
     from lshfast._engine.inputs import AnyReader
@@ -108,6 +109,8 @@ class Insertion:
         What reads the items, if they are no texts.
     job : Job
     progress : callable, optional
+    forms : FormSample
+        The normal forms of the texts that are inserted.
     """
 
     index: Any
@@ -117,6 +120,7 @@ class Insertion:
     reader: AnyReader | None
     job: Job
     progress: Progress | None
+    forms: FormSample
 
 
 class NewIndex(NamedTuple):

@@ -117,7 +117,9 @@ class SetKind(ItemKind):
         corpus = insertion.corpus
         progress = insertion.progress
         clock = insertion.job.clock
-        texts = text_batches(corpus, progress)
+        texts: Iterator[Any] = text_batches(corpus, progress)
+        if insertion.plan.kind == "text":
+            texts = insertion.forms.of(texts)
         sketches = sketched(
             texts, insertion.plan, clock, lambda piece: piece.signatures, progress
         )

@@ -65,6 +65,10 @@ class Console(Protocol):
         """Print what is no part of the answer, on standard error."""
         ...
 
+    def advise(self, advice: str) -> None:
+        """Print advice about the inputs of a run, which names its options, on standard error."""
+        ...
+
     def ask(
         self, screen: Callable[[int, int], str], prompt: str, keys: Container[str]
     ) -> str:

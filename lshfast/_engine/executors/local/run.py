@@ -58,7 +58,7 @@ from lshfast._io import (
 from lshfast._io.output import output_format
 
 if TYPE_CHECKING:
-    from lshfast._engine.account.short_texts import Recommendation
+    from lshfast._engine.account.short_texts import Lengths
     from lshfast._engine.clusters.file import OpenClusters
     from lshfast._engine.pages.rows import RowPage
 
@@ -464,12 +464,12 @@ def _after_outputs() -> Iterator[None]:
         raise OSError(error.errno, reason, error.filename) from error
 
 
-def recommend_for(corpus: Corpus) -> Recommendation | None:
-    """Recommend shingles for `Inputs.sample` by its first megabytes; None without texts."""
-    from lshfast._engine.account.short_texts import recommend
+def lengths_of_inputs(corpus: Corpus) -> Lengths | None:
+    """Measure the first megabytes of `Inputs.sample`; None without texts."""
+    from lshfast._engine.account.short_texts import lengths_of
 
     first = next(corpus.batches(), None)
-    return None if first is None or not len(first.texts) else recommend(first.texts)
+    return None if first is None or not len(first.texts) else lengths_of(first.texts)
 
 
 def peak_memory() -> int | None:
