@@ -17,6 +17,7 @@ import numpy as np
 
 from lshfast._common.extras import optional
 from lshfast._common.nearest import no_column
+from lshfast._common.rows import int64_range, offsets_of
 from lshfast._engine.executors.memory import dedup as dedup_items
 from lshfast._engine.executors.memory import pairs as pairs_of_items
 from lshfast.banding.bands import Bands
@@ -257,7 +258,7 @@ def _similarities(a: Any, b: Any, size: Any) -> Any:
     both = pa.concat_arrays([chunk for column in (a, b) for chunk in column.chunks])
     sets = shingle(both, size=words)
     n = len(a)
-    rows = np.arange(n, dtype=np.int64)
+    rows = int64_range(n)
     verified = verify(sets, rows, rows + n, 0.0)
     is_null = a.is_null().to_numpy() | b.is_null().to_numpy()
     return pa.array(verified["similarity"], mask=is_null)
@@ -282,8 +283,6 @@ def _lists(rows: Any, present: Any) -> Any:
     """Return rows of numbers as lists; null where a text has no words."""
     pa = optional("pyarrow")
     width = rows.shape[1]
-    ends = np.concatenate(
-        [[0], np.cumsum(np.where(present, width, 0), dtype=np.int64)]
-    ).astype(np.int32)
+    ends = offsets_of(np.where(present, width, 0)).astype(np.int32)
     values = pa.array(np.ascontiguousarray(rows[present]).reshape(-1))
     return pa.ListArray.from_arrays(pa.array(ends), values, mask=pa.array(~present))

@@ -26,6 +26,7 @@ from lshfast._common.checks import (
 )
 from lshfast._common.choices import NormalForm as NormalForm
 from lshfast._common.choices import Unit as Unit
+from lshfast._common.rows import offsets_of
 from lshfast._common.threads import ordered_map, pieces, thread_count
 from lshfast._common.types import BoolArray, UInt64Array
 from lshfast.kernels import sets, text, unicode
@@ -159,7 +160,7 @@ class CommonShingles:
     def left_out(self, sets_of_texts: TokenSets, same: TokenSets) -> TokenSets:
         """Return token sets without common shingles; `same` are the same texts under `key`."""
         stays = ~self.contains(same.tokens)
-        before = np.concatenate([[0], np.cumsum(stays, dtype=np.int64)])
+        before = offsets_of(stays)
         return TokenSets(before[sets_of_texts.offsets], sets_of_texts.tokens[stays])
 
 

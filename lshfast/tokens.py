@@ -12,6 +12,7 @@ import numpy.typing as npt
 from lshfast._common.arrow_columns import checked_column, objects_of
 from lshfast._common.checks import INT64_RANGE, array_of, check_seed_number
 from lshfast._common.elements import words_of_array, words_of_integers
+from lshfast._common.rows import int64_range, offsets_of
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.kernels import sets, text
 
@@ -185,9 +186,7 @@ class TokenSets:
             tokens = text.tokens_of_integers(words_of_array(items), seed)
         else:
             elements = _column(items, "items")
-            tokens = _tokens_of(
-                elements, np.arange(len(elements) + 1, dtype=np.int64), seed, 0
-            )
+            tokens = _tokens_of(elements, int64_range(len(elements) + 1), seed, 0)
         if len(names) != len(tokens):
             raise ValueError(
                 f"groups and items must have the same length, not {len(names)} and {len(tokens)}"
@@ -198,8 +197,7 @@ class TokenSets:
             rows = np.fromiter(row_numbers, np.int64, len(names))
         except TypeError as error:
             raise TypeError(f"groups must be hashable: {error}") from None
-        offsets = np.zeros(len(numbers) + 1, np.int64)
-        np.cumsum(np.bincount(rows, minlength=len(numbers)), out=offsets[1:])
+        offsets = offsets_of(np.bincount(rows, minlength=len(numbers)))
         return list(numbers), TokenSets(
             offsets, tokens[np.argsort(rows, kind="stable")]
         )
@@ -274,9 +272,7 @@ class TokenSets:
             raise IndexError(
                 f"rows must have a bool for each of {len(self)} rows, not {len(selection)}"
             )
-        numbers = np.arange(len(self), dtype=np.int64)[
-            selection if len(selection) else slice(0)
-        ]
+        numbers = int64_range(len(self))[selection if len(selection) else slice(0)]
         offsets, places = places_of_rows(self.offsets, numbers)
         return TokenSets(offsets, self.tokens[places])
 
@@ -350,9 +346,8 @@ def places_of_rows(
     """Return the offsets of selected rows, and the places of their elements."""
     starts = offsets[:-1][rows]
     counts = offsets[1:][rows] - starts
-    new_offsets = np.zeros(len(starts) + 1, np.int64)
-    np.cumsum(counts, out=new_offsets[1:])
-    return new_offsets, np.arange(new_offsets[-1], dtype=np.int64) + np.repeat(
+    new_offsets = offsets_of(counts)
+    return new_offsets, int64_range(new_offsets[-1]) + np.repeat(
         starts - new_offsets[:-1], counts
     )
 
@@ -370,8 +365,7 @@ def hash_rows(
     row_lists: Sequence[Any] = rows
     if not are_builtin:
         row_lists = [_row(row, number) for number, row in enumerate(rows, first_row)]
-    offsets = np.zeros(len(row_lists) + 1, np.int64)
-    np.cumsum(list(map(len, row_lists)), out=offsets[1:])
+    offsets = offsets_of(list(map(len, row_lists)))
     if not are_builtin:
         arrays = [
             words_of_array(row) for row in row_lists if isinstance(row, np.ndarray)

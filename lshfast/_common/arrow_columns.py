@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from lshfast._common.extras import optional
+from lshfast._common.rows import offsets_of
 from lshfast._common.types import Int64Array
 from lshfast.kernels.arrow import checked_source
 
@@ -97,7 +98,7 @@ def stored_lists(array: Any) -> Any:
     pa = optional("pyarrow")
     nulls = array.is_null()
     lengths = np.where(nulls.to_numpy(zero_copy_only=False), 0, array.sizes.to_numpy())
-    offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    offsets = offsets_of(lengths)
     return pa.LargeListArray.from_arrays(pa.array(offsets), array.flatten(), mask=nulls)
 
 

@@ -1,11 +1,12 @@
-"""Numbers of rows: parts and samples of them, runs of equal values, and the inverse of an order."""
+"""Rows by number: offsets, parts, samples, runs of equal values, and the inverse of an order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from lshfast._common.types import AnyArray, BoolArray, Int64Array
 
@@ -15,6 +16,22 @@ Name = TypeVar("Name")
 def int64_range(*bounds: int) -> Int64Array:
     """Return the integers of ``range(*bounds)``, on any platform as int64."""
     return np.arange(*bounds, dtype=np.int64)
+
+
+def offsets_of(counts: npt.ArrayLike) -> Int64Array:
+    """Return where each of the lists of these lengths starts in a concatenation, and its end.
+
+    Examples
+    --------
+    >>> offsets_of([2, 0, 3]).tolist()
+    [0, 2, 2, 5]
+    """
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+
+
+def concatenated(parts: Iterable[Int64Array]) -> Int64Array:
+    """Return the numbers of all parts, of which there may be none."""
+    return np.concatenate([np.empty(0, np.int64), *parts])
 
 
 def evenly_spaced(size: int, most: int) -> Int64Array:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from lshfast._common.choices import Kind
 from lshfast._common.elements import words_of_array
+from lshfast._common.rows import int64_range
 from lshfast._common.run_key import RunKey
 from lshfast._common.threads import ordered_map, pieces
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
@@ -329,7 +330,7 @@ class KeyedRows:
         def fingerprints(rows: Int64Array) -> UInt64Array:
             return np.concatenate(list(self.in_pieces(of_part, rows, threads)))
 
-        rows = np.flatnonzero(copies != np.arange(len(copies), dtype=np.int64))
+        rows = np.flatnonzero(copies != int64_range(len(copies)))
         if not len(rows):
             return copies
         # Then a part takes each first copy once.

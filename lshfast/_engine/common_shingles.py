@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.progress import Progress
+from lshfast._common.rows import concatenated
 from lshfast._common.run_key import draw_hash_numbers
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast._engine.clock import Clock
@@ -56,7 +57,7 @@ def new_table() -> npt.NDArray[np.uint32]:
 def summed(parts: list[Counts]) -> Counts:
     """Return the sums of counts of several parts."""
     tokens = np.concatenate([np.empty(0, np.uint64), *(part[0] for part in parts)])
-    counts = np.concatenate([np.empty(0, np.int64), *(part[1] for part in parts)])
+    counts = concatenated(part[1] for part in parts)
     different, places = np.unique(tokens, return_inverse=True)
     sums = np.zeros(len(different), np.int64)
     np.add.at(sums, places.reshape(-1), counts)

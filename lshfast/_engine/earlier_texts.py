@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lshfast._common.progress import Progress
-from lshfast._common.rows import runs_of
+from lshfast._common.rows import int64_range, offsets_of, runs_of
 from lshfast._common.types import (
     BoolArray,
     Float64Array,
@@ -159,7 +159,7 @@ def _least_estimate(plan: Plan) -> float:
 
 def _first_copies(sketches: SketchedRows) -> Int64Array:
     """Return the rows that are no copies of earlier rows of the run, and not empty."""
-    rows = np.arange(len(sketches), dtype=np.int64)
+    rows = int64_range(len(sketches))
     return np.flatnonzero((sketches.copies == rows) & ~sketches.empty)
 
 
@@ -207,7 +207,7 @@ def _candidates_of(
     """Return the matches of some queries, which are rows from `first_row` on, and their keys."""
     offsets = matches.offsets[queries.start : queries.stop + 1]
     piece = slice(int(offsets[0]), int(offsets[-1]))
-    numbers = np.arange(queries.start, queries.stop, dtype=np.int64) + first_row
+    numbers = int64_range(queries.start, queries.stop) + first_row
     rows = np.repeat(numbers, np.diff(offsets))
     similarity = matches.similarity
     assert similarity is not None
@@ -236,7 +236,7 @@ class _NewRowBuckets:
         first_row = 0
         pieces = sketched(batches, self._plan, Clock(), lambda piece: piece, progress)
         for piece in pieces:
-            places = np.arange(len(piece.column), dtype=np.int64)
+            places = int64_range(len(piece.column))
             self.compare_piece(piece.column, first_row, places, piece.signatures, best)
             first_row += len(piece.column)
         return first_row
@@ -254,7 +254,7 @@ class _NewRowBuckets:
         Returns the places of those that are candidates of new rows.
         """
         candidate_places = [np.empty(0, np.int64)]
-        numbers = np.arange(first_row, first_row + len(column), dtype=np.int64)
+        numbers = int64_range(first_row, first_row + len(column))
         all_matches = (
             matches._replace(
                 rows=np.asarray(keys, np.int64), places=places[matches.places]
@@ -333,7 +333,7 @@ class _EntriesOfIndex:
             texts.batches, self._plan, Clock(), lambda column: column, progress
         )
         for column in pieces:
-            numbers = np.arange(first_row, first_row + len(column), dtype=np.int64)
+            numbers = int64_range(first_row, first_row + len(column))
             keys = self._keys_of_read(numbers)
             is_entry = self._index.contains(keys)
             self.unknown += int((~is_entry).sum())
@@ -387,7 +387,7 @@ class _EntriesOfIndex:
                     self._unread_keys.append(match.key)
                     similarity.append(match.similarity)
         row_numbers = np.array(removed_rows, np.int64)
-        numbers = -1 - np.arange(len(row_numbers), dtype=np.int64)
+        numbers = -1 - int64_range(len(row_numbers))
         best.take_estimates(row_numbers, numbers, np.array(similarity, np.float64))
         return best.count(row_numbers)
 
@@ -475,7 +475,7 @@ class _MostSimilar:
         order = np.lexsort((places, rows))
         starts, ends = runs_of(rows[order])
         counts = ends - starts
-        ranks = np.arange(len(order), dtype=np.int64) - np.repeat(starts, counts)
+        ranks = int64_range(len(order)) - np.repeat(starts, counts)
         is_first = ranks + self._similar_rows[rows[order]] < MOST_SIMILAR_ROWS
         self._similar_rows[rows[order[starts]]] += counts
         order = order[is_first]
@@ -590,7 +590,7 @@ class _TwoSides:
         earlier_sets = self.earlier_sets(places)
         parts = []
         # A join may find all pairs of its rows.
-        pairs_before = np.arange(len(self.new_rows), dtype=np.int64) * len(places)
+        pairs_before = int64_range(len(self.new_rows)) * len(places)
         pieces = np.cumsum(self.new_sizes, dtype=np.int64) // MOST_JOINED_TOKENS
         pieces += pairs_before // MOST_JOINED_PAIRS
         for first, end in zip(*runs_of(pieces), strict=True):
@@ -612,7 +612,7 @@ class _TwoSides:
         new_sets = self.rows.take(self.new_rows[rows[:first_earlier]])
         earlier_sets = self.earlier_sets(rows[first_earlier:] - len(self.new_rows))
         counts = np.concatenate([new_sets.counts, earlier_sets.counts])
-        offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        offsets = offsets_of(counts)
         return TokenSets(
             offsets.astype(np.int64),
             np.concatenate([_tokens_of(new_sets), _tokens_of(earlier_sets)]),

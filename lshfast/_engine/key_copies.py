@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lshfast._common.rows import int64_range
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.join.copies import equal_rows
 from lshfast.join.groups import Groups, best_copies, preferred, smallest
@@ -108,7 +109,7 @@ def preference_of_values(n: int, values: npt.ArrayLike) -> PreferenceOf:
 
     def preference_of(rows: Int64Array) -> Int64Array:
         ranks = np.empty(n, np.int64)
-        ranks[preferred(n, values)] = np.arange(n, 0, -1, dtype=np.int64)
+        ranks[preferred(n, values)] = int64_range(n, 0, -1)
         return ranks[rows]
 
     return preference_of

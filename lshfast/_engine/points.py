@@ -18,6 +18,7 @@ import numpy.typing as npt
 from lshfast._common.choices import plural
 from lshfast._common.growing import GrowingArray
 from lshfast._common.progress import Progress
+from lshfast._common.rows import int64_range, offsets_of
 from lshfast._common.run_key import draw_hash_key
 from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast._engine.account.crowds import Limited
@@ -166,9 +167,9 @@ def _preference(
             sets.lengths if keep == "longest" else -sets.lengths, sets.hashes
         )
     if isinstance(keep, str):
-        return None if keep == "first" else np.arange(len(rows), dtype=np.int64)
+        return None if keep == "first" else int64_range(len(rows))
     values = np.empty(rows.n, np.int64)
-    values[preferred(rows.n, keep)] = np.arange(rows.n, 0, -1, dtype=np.int64)
+    values[preferred(rows.n, keep)] = int64_range(rows.n, 0, -1)
     return values[rows.numbers]
 
 
@@ -274,11 +275,7 @@ class PointRows:
                 counts.extend(batch.counts)
         words = holders[0].finished() if holders else np.zeros((0, 1), np.uint64)
         numbers = np.flatnonzero(~missing.rows())
-        offsets = (
-            np.concatenate([[0], np.cumsum(counts.rows(), dtype=np.int64)])
-            if sets
-            else None
-        )
+        offsets = offsets_of(counts.rows()) if sets else None
         format = None if format_of is None else format_of()
         return cls(words, numbers, len(missing), marks.finished(), format, offsets)
 
@@ -309,8 +306,8 @@ class PointRows:
 
     def groups_of_all(self, groups: Groups, value: float) -> Groups:
         """Return groups of the rows with a point as groups of all rows; the others are kept."""
-        keeper = np.arange(self.n, dtype=np.int64)
-        labels = np.arange(self.n, dtype=np.int64)
+        keeper = int64_range(self.n)
+        labels = int64_range(self.n)
         similarity = np.full(self.n, value, np.float64)
         keeper[self.numbers] = self.numbers[groups.keeper]
         labels[self.numbers] = self.numbers[groups.labels]
@@ -319,7 +316,7 @@ class PointRows:
 
     def copies_of_all(self, copies: Int64Array) -> Int64Array:
         """Return the first copies of rows with a point among all rows; the others are no copies."""
-        first_copies = np.arange(self.n, dtype=np.int64)
+        first_copies = int64_range(self.n)
         first_copies[self.numbers] = self.numbers[copies]
         return first_copies
 
@@ -337,9 +334,9 @@ def marks_of_points(
 ) -> UInt64Array:
     """Return two hashes of the words of each row: uint64 (n, 2); sets have `counts` words."""
     n, width = words.shape
-    ends = np.arange(n + 1, dtype=np.int64)
+    ends = int64_range(n + 1)
     if counts is not None:
-        ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        ends = offsets_of(counts)
     rows = Texts.of_buffer(
         np.ascontiguousarray(words).reshape(-1).view(np.uint8), 8 * width * ends
     )
@@ -381,7 +378,7 @@ class _Run:
                 # A row that is removed already is a copy of none.
                 rows.marks[~is_compared, 0] = 0
             self.copies = equal_rows(rows.marks)
-            different = self.copies == np.arange(len(rows), dtype=np.int64)
+            different = self.copies == int64_range(len(rows))
             if is_compared is not None:
                 different &= is_compared
             self._different = np.flatnonzero(different)
@@ -482,7 +479,7 @@ class _Run:
         with self._clock.stage("group"):
             form = star_groups if self.plan.groups == "star" else component_groups
             groups = form(n, similar, copies=self.copies, preference=preference)
-            removed = np.flatnonzero(groups.keeper != np.arange(n, dtype=np.int64))
+            removed = np.flatnonzero(groups.keeper != int64_range(n))
             keepers = groups.keeper[removed]
             are_copies = self.copies[removed] == self.copies[keepers]
             value_of_copies = float(not is_distance(self.plan.measure))

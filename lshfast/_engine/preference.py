@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.choices import ItemMeasure, PairMeasure
+from lshfast._common.rows import int64_range
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast._engine.columns import Column
 from lshfast._engine.plan import Keep, KeepValues
@@ -32,7 +33,7 @@ def preference_of(keep: Keep | KeepValues, column: Column) -> npt.ArrayLike | No
         return keep
     if keep == "first":
         return None
-    rows = np.arange(len(column), dtype=np.int64)
+    rows = int64_range(len(column))
     if keep == "last":
         return rows
     lengths = column.lengths if keep == "longest" else -column.lengths
@@ -56,7 +57,7 @@ def preference_by_length(
     lengths: Int64Array, hashes_of: Callable[[Int64Array], UInt64Array]
 ) -> Int64Array:
     """Return the preference of rows by length; equal ones by hashes, then by order."""
-    rows = np.arange(len(lengths), dtype=np.int64)
+    rows = int64_range(len(lengths))
     _, group, members = np.unique(lengths, return_inverse=True, return_counts=True)
     tied = np.flatnonzero(members[group] > 1)
     hashes = np.zeros(len(lengths), np.uint64)

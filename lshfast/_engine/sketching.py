@@ -12,7 +12,7 @@ import numpy as np
 
 from lshfast._common.growing import GrowingArray
 from lshfast._common.progress import Progress
-from lshfast._common.rows import evenly_spaced, int64_range
+from lshfast._common.rows import evenly_spaced, int64_range, offsets_of
 from lshfast._common.run_key import RunKey
 from lshfast._common.threads import for_each_piece, ordered_map, pieces
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
@@ -187,7 +187,7 @@ class SketchedRows:
     @property
     def compared_rows(self) -> Int64Array:
         """The rows that are compared: first copies that have content and are not set aside."""
-        is_first = self.copies == np.arange(len(self), dtype=np.int64)
+        is_first = self.copies == int64_range(len(self))
         return np.flatnonzero(is_first & ~self.empty & ~self.aside)
 
     def meeting(self, threads: int) -> Int64Array:
@@ -396,7 +396,7 @@ class _Screen:
         from lshfast.join.set_ranks import Collection, rows_in_pairs
         from lshfast.join.thresholds import rule_of
 
-        offsets = np.concatenate([[0], np.cumsum(counts.rows(), dtype=np.int64)])
+        offsets = offsets_of(counts.rows())
         copies = equal_rows(marks.rows())
         is_compared = (copies == int64_range(n)) & (counts.rows() > 0)
         rows = np.flatnonzero(is_compared)
@@ -448,8 +448,7 @@ def _hashed_rows(
         sizes = counts.finished()
         copies = rows.confirmed(equal_rows(marks.finished()), plan.threads)
         none = np.empty((len(sizes), 0), np.uint64)
-        offsets = np.zeros(len(sizes) + 1, np.int64)
-        np.cumsum(sizes, out=offsets[1:])
+        offsets = offsets_of(sizes)
         return SketchedRows(
             rows, none, none, copies, sizes == 0, TokenSets(offsets, tokens.finished())
         )

@@ -23,6 +23,7 @@ from lshfast._common.exact_keys import ExactKeys
 from lshfast._common.extras import optional
 from lshfast._common.lazy import LazyModule
 from lshfast._common.nearest import no_column
+from lshfast._common.rows import int64_range
 from lshfast._common.types import AnyArray, UInt64Array
 from lshfast._common.value_codes import ValueCodes
 from lshfast._io import jsonl
@@ -654,7 +655,7 @@ class Corpus:
 
     def lacks(self, column: str) -> bool:
         """Return whether there are rows, all of JSONL, and none of them has a column."""
-        rows = np.arange(self.accepted, dtype=np.int64)
+        rows = int64_range(self.accepted)
         for index, file in enumerate(self.files):
             low, high = self.span(index)
             if low == high:

@@ -14,7 +14,7 @@ import numpy as np
 
 from lshfast._common.atomic_files import naming
 from lshfast._common.private_files import private
-from lshfast._common.rows import int64_range, parts_of_rows, runs_of
+from lshfast._common.rows import int64_range, offsets_of, parts_of_rows, runs_of
 from lshfast._common.run_key import draw_hash_key
 from lshfast._common.types import (
     AnyArray,
@@ -105,9 +105,7 @@ class StringFile(Sequence[str]):
     def take(self, rows: Int64Array) -> list[str]:
         """Return some strings."""
         data, sizes = self._read(rows, 0, None)
-        texts = Texts.of_buffer(
-            data, np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-        )
+        texts = Texts.of_buffer(data, offsets_of(sizes))
         return [texts[i].decode(errors="surrogatepass") for i in range(len(texts))]
 
     def ranks(self) -> Int64Array:

@@ -16,7 +16,7 @@ from lshfast._common.decimal_codes import DecimalDigits
 from lshfast._common.extras import optional
 from lshfast._common.hex_codes import hex_digits
 from lshfast._common.image_hashes import ImageHash
-from lshfast._common.rows import int64_range
+from lshfast._common.rows import int64_range, offsets_of
 from lshfast._common.types import (
     AnyArray,
     BoolArray,
@@ -72,7 +72,7 @@ class PointBatch:
         places = (np.cumsum(~self.missing, dtype=np.int64) - 1)[rows[~missing]]
         if self.counts is None:
             return PointBatch(self.words[places], missing)
-        offsets = np.concatenate([[0], np.cumsum(self.counts, dtype=np.int64)])
+        offsets = offsets_of(self.counts)
         return PointBatch(
             self.words[places_of_rows(offsets, places)[1]], missing, self.counts[places]
         )
@@ -302,7 +302,7 @@ def _ragged(
         for place in np.flatnonzero(other)
     }
     if holes is not None:
-        marks = np.concatenate([[0], np.cumsum(holes, dtype=np.int64)])
+        marks = offsets_of(holes)
         for place in np.flatnonzero(marks[offsets[1:]] > marks[offsets[:-1]]).tolist():
             reasons.setdefault(place, "a coordinate is null")
     if not reasons:

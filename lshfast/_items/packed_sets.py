@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lshfast._common.rows import int64_range
+from lshfast._common.rows import int64_range, offsets_of
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.kernels.text import Texts
 
@@ -31,15 +31,13 @@ def pack(offsets: Int64Array, elements: Texts | UInt64Array) -> Texts:
     full = np.flatnonzero(counts)
     counts = counts[full]
     words = 1 + (counts if isinstance(elements, Texts) else 0 * counts)
-    starts = np.concatenate([[0], np.cumsum(words, dtype=np.int64)])
+    starts = offsets_of(words)
     header = np.empty(starts[-1], "<u8")
     is_count = _marked(starts[:-1], len(header))
     if isinstance(elements, Texts):
         header[is_count] = counts
         header[~is_count] = elements.lengths
-        ends = np.concatenate([[0], np.cumsum(elements.lengths, dtype=np.int64)])[
-            offsets
-        ]
+        ends = offsets_of(elements.lengths)[offsets]
         data = np.frombuffer(elements.packed(), np.uint8)
     else:
         header[:] = INTEGERS
@@ -94,7 +92,7 @@ def unpack(sets: Texts) -> tuple[Int64Array, Texts | UInt64Array]:
     is_header = _marked(firsts, len(sizes))
     sizes[is_header] = WORD_BYTES * (1 + counts)
     sizes[~is_header] = lengths
-    bounds = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+    bounds = offsets_of(sizes)
     _check(bounds[-1] == len(data) and bool((bounds[firsts] == starts).all()))
     offsets[1:][full] = counts
     return np.cumsum(offsets, dtype=np.int64), Texts.of_buffer(data, bounds).take(

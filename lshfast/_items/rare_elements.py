@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from lshfast._common.rows import int64_range, parts_of_rows
+from lshfast._common.rows import int64_range, offsets_of, parts_of_rows
 from lshfast._common.threads import pieces
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.tokens import places_of_rows
@@ -132,7 +132,7 @@ class RareElementsOf:
         ] or [self._of_piece(rows)]
         counts = np.concatenate([np.diff(part.offsets) for part in parts])
         return RareElements(
-            np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]),
+            offsets_of(counts),
             np.concatenate([part.hashes for part in parts]),
             np.concatenate([part.as_lighter for part in parts]),
         )
@@ -154,7 +154,7 @@ class RareElementsOf:
         is_rare = remaining_shares >= self._as_heavier - SLACK
         counts = np.bincount(owners[is_rare], minlength=len(rows))
         return RareElements(
-            np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]),
+            offsets_of(counts),
             hashes[is_rare],
             remaining_shares[is_rare] >= self._as_lighter - SLACK,
         )

@@ -10,6 +10,7 @@ import numpy as np
 from lshfast._common.arrow_columns import python_values, stored_lists, undecodable_rows
 from lshfast._common.elements import words_of_array, words_of_integers
 from lshfast._common.extras import optional
+from lshfast._common.rows import offsets_of
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast._common.visible import is_writable, shortened
 from lshfast._items.kind import flat_rows
@@ -138,7 +139,7 @@ def without_rows(
         elements.take(places) if isinstance(elements, Texts) else elements[places]
     )
     return (
-        np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]),
+        offsets_of(counts),
         good_elements,
         places,
     )

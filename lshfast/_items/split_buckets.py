@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from lshfast._common.rows import int64_range
+from lshfast._common.rows import concatenated, int64_range
 from lshfast._common.threads import pieces
 from lshfast._common.types import BoolArray, Int32Array, Int64Array, UInt64Array
 from lshfast._items.rare_elements import MIXER, RareElements, RareElementsOf
@@ -206,10 +206,10 @@ def _sample_of(side: SortedRows, buckets: UInt64Array, first: int) -> SortedRows
     )
     steps = np.maximum(2, (ends - starts) // (2 * SAMPLE_ROWS) * 2)
     parts = [
-        np.arange(start + first, end, step, dtype=np.int64)
+        int64_range(start + first, end, step)
         for start, end, step in zip(starts, ends, steps, strict=True)
     ]
-    places = np.concatenate([np.empty(0, np.int64), *parts])
+    places = concatenated(parts)
     return side[0][places], side[1][places]
 
 

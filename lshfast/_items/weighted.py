@@ -18,7 +18,7 @@ from lshfast._common.arrow_columns import python_values, stored_lists, undecodab
 from lshfast._common.checks import MOST_WEIGHT, weight_fault
 from lshfast._common.elements import words_of_array, words_of_integers
 from lshfast._common.extras import optional
-from lshfast._common.rows import int64_range, run_begins
+from lshfast._common.rows import concatenated, int64_range, offsets_of, run_begins
 from lshfast._common.run_key import draw_hash_key
 from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast._common.visible import is_writable, shortened
@@ -135,9 +135,7 @@ class SignatureReader:
         """Return the signatures of the sets that have elements, and the reasons of bad rows."""
         batch, bad = self._sets.read(column)
         assert batch.counts is not None
-        sets = HeldSets(
-            np.concatenate([[0], np.cumsum(batch.counts, dtype=np.int64)]), batch.words
-        )
+        sets = HeldSets(offsets_of(batch.counts), batch.words)
         signatures = np.empty((len(sets), self.format.num_perm), np.uint64)
         for piece, piece_sets in sets.weighted(8 * self.format.num_perm):
             signatures[piece] = self.format.sketch(piece_sets, threads=self._threads)
@@ -207,8 +205,8 @@ def _of_arrow(column: Any) -> Read:
         starts = offsets[:-1].copy()
         ends = offsets[1:].copy()
         ends[~has_set] = starts[~has_set]
-        places = np.concatenate([np.empty(0, np.int64), *map(np.arange, starts, ends)])
-        offsets = np.concatenate([[0], np.cumsum(ends - starts, dtype=np.int64)])
+        places = concatenated(map(np.arange, starts, ends))
+        offsets = offsets_of(ends - starts)
         entries = entries.take(pa.array(places))
     names, numbers = entries.flatten()
     if pa.types.is_dictionary(names.type):

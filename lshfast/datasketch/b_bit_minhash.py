@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from lshfast._common.rows import int64_range
 from lshfast.datasketch.minhash import MinHash
 from lshfast.datasketch.schemes import (
     BY_CODE,
@@ -253,4 +254,4 @@ def _width(b: int) -> int:
 
 
 def _shifts(width: int) -> npt.NDArray[np.uint64]:
-    return np.arange(BLOCK_BITS - width, -1, -width, dtype=np.int64).astype(np.uint64)
+    return int64_range(BLOCK_BITS - width, -1, -width).astype(np.uint64)

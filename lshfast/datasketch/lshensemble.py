@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.display import counted
+from lshfast._common.rows import int64_range
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.datasketch.lean_minhash import LeanMinHash
 from lshfast.datasketch.lsh import MinHashLSH, check_num_perm, check_weights
@@ -445,7 +446,7 @@ def best_bands(
     errors = np.full((num_perm, m), np.inf)
     similarities = [_grid(*span, xq) for span in (below, above)]
     for r in range(1, m + 1):
-        b = np.arange(1, num_perm // r + 1, dtype=np.int64)[:, None]
+        b = int64_range(1, num_perm // r + 1)[:, None]
         passed, missed = [(1 - similarity**r) ** b for similarity, _ in similarities]
         positives = (1 - passed) @ similarities[0][1]
         negatives = missed @ similarities[1][1]

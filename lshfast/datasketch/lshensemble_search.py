@@ -21,6 +21,7 @@ from math import lgamma
 import numpy as np
 import numpy.typing as npt
 
+from lshfast._common.rows import int64_range
 from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.index.search_plan import choose_steps
 from lshfast.kernels.trees import Run, Snapshot, slot_marks
@@ -150,7 +151,7 @@ def cutoffs_of(
         Bands and rows (b, r).
     num_perm : int
     """
-    s = (np.arange(CELLS, dtype=np.int64) + 0.5) / CELLS
+    s = (int64_range(CELLS) + 0.5) / CELLS
     b, r = (
         np.array(column, np.float64)[:, None] for column in zip(*params, strict=True)
     )

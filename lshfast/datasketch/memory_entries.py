@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from lshfast._common.rows import int64_range
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.datasketch.entries import (
     HashFunction,
@@ -165,7 +166,7 @@ class MemoryEntries(LSHEntries):
             dicts = self.dicts and self._take_dicts()
             bucket_names = [] if dicts is None else self._bucket_names(rows)
             names = dict(zip(numbers, keys, strict=True))
-            row_numbers = np.arange(numbers.start, numbers.stop, dtype=np.int64)
+            row_numbers = int64_range(numbers.start, numbers.stop)
             store.insert(row_numbers, rows, "error")
             self._names |= names  # no call between these lines, therefore no interrupt
             self.numbers |= numbers_of_keys
@@ -329,7 +330,7 @@ class MemoryEntries(LSHEntries):
             dumped["rows"], "<u4" if dumped["narrow"] else "<u8"
         ).astype(np.uint64)
         assert self._store is not None
-        row_numbers = np.arange(len(keys), dtype=np.int64)
+        row_numbers = int64_range(len(keys))
         shaped_rows = rows.reshape(-1, self.length)
         self._store.insert(row_numbers, shaped_rows, "error", copy=False)
         self._names = dict(enumerate(keys))

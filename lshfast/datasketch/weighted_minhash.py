@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.checks import array_of, check_int
+from lshfast._common.rows import int64_range, offsets_of
 from lshfast._common.threads import for_each_piece
 from lshfast._common.types import Float64Array, Int64Array
 from lshfast.kernels import weighted as kernels
@@ -401,7 +402,7 @@ class WeightedMinHashGenerator:
         else:
             values = _float32(np.asarray(matrix)).ravel()
             indices = np.empty(0, np.int64)
-            offsets = np.arange(len(matrix) + 1, dtype=np.int64) * self.dim
+            offsets = int64_range(len(matrix) + 1) * self.dim
         present = values != 0
         if present.all():
             columns = (
@@ -412,7 +413,7 @@ class WeightedMinHashGenerator:
         else:
             columns = indices[present] if sparse else np.flatnonzero(present) % self.dim
             values = values[present]
-            offsets = np.concatenate([[0], np.cumsum(present, dtype=np.int64)])[offsets]
+            offsets = offsets_of(present)[offsets]
         return offsets, columns.astype(np.int32), _logs(values, offsets, columns)
 
     def _sketch(

@@ -12,8 +12,9 @@ import numpy.typing as npt
 from lshfast._common.checks import check_number
 from lshfast._common.choices import MEASURE_SYNONYMS
 from lshfast._common.extras import optional
+from lshfast._common.rows import int64_range, offsets_of
 from lshfast._common.types import Float64Array, Int64Array
-from lshfast.index.keys import lists_of, offsets_of
+from lshfast.index.keys import lists_of
 from lshfast.index.neighbors.bounds import format_metric
 from lshfast.index.neighbors.near_neighbors import NearNeighbors
 from lshfast.index.neighbors.points import PointFormat
@@ -273,7 +274,7 @@ class LSHNeighbors(
             Whether the entries are ones or distances.
         """
         distances, places = self.kneighbors(X, n_neighbors)
-        offsets = np.arange(0, places.size + 1, places.shape[1], dtype=np.int64)
+        offsets = int64_range(0, places.size + 1, places.shape[1])
         return self._graph(offsets, places.reshape(-1), distances.reshape(-1), mode)
 
     def radius_neighbors_graph(
@@ -371,9 +372,7 @@ class LSHNeighbors(
             **self._bound(self.radius_),
         )
         index.warns = False  # all distances are computed if fewer than k are found
-        index.insert(
-            np.arange(points.shape[0], dtype=np.int64), points, threads=self._threads()
-        )
+        index.insert(int64_range(points.shape[0]), points, threads=self._threads())
         return index
 
     def _bound(self, radius: float) -> dict[str, Any]:
@@ -462,7 +461,7 @@ def _without_own(
 ) -> tuple[Int64Array, Float64Array]:
     """Leave out each fitted point from its k + 1 neighbors, or else the last neighbor."""
     n, k = places.shape
-    is_other = without_own(places, np.arange(n, dtype=np.int64))
+    is_other = without_own(places, int64_range(n))
     return places[is_other].reshape(n, k - 1), distances[is_other].reshape(n, k - 1)
 
 

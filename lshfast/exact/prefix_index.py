@@ -12,6 +12,7 @@ import numpy as np
 
 from lshfast._common.checks import Seed, check_int, check_most, check_seed
 from lshfast._common.errors import FormatError
+from lshfast._common.rows import int64_range, offsets_of
 from lshfast._common.threads import thread_count
 from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast.exact.prefix_file import Held, SavedSets, read_sets, write_sets
@@ -30,7 +31,6 @@ from lshfast.index.keys import (
     concatenate,
     is_batch,
     listed,
-    offsets_of,
     take,
 )
 from lshfast.index.matches import Match, Matches, best_first
@@ -288,7 +288,7 @@ class PrefixIndex(KeyedEntries):
             old_numbers = old_numbers[places]
         state = self._state
         next_number = state.next_number + len(rows)
-        numbers = np.arange(state.next_number, next_number, dtype=np.int64)
+        numbers = int64_range(state.next_number, next_number)
         is_replaced = old_numbers >= 0
         parts = state.without(old_numbers[is_replaced])
         parts.append(self._indexed(_KeyedSets(numbers, column, rows)))
@@ -500,9 +500,7 @@ class PrefixIndex(KeyedEntries):
         least = self._rule.p if self.measure == "overlap" else 1
         for first in range(0, len(remaining.numbers), VERIFIED_ROWS):
             numbers = remaining.numbers[first : first + VERIFIED_ROWS]
-            rows = remaining.sets.take(
-                np.arange(first, first + len(numbers), dtype=np.int64)
-            )
+            rows = remaining.sets.take(int64_range(first, first + len(numbers)))
             matches = self._matches(state, rows)
             found_itself = numbers[matches.query] == matches.numbers
             missing = np.setdiff1d(
@@ -583,7 +581,7 @@ class PrefixIndex(KeyedEntries):
         n = len(saved.keys)
         parts = []
         if n:
-            numbers = np.arange(n, dtype=np.int64)
+            numbers = int64_range(n)
             parts.append(index._indexed(_KeyedSets(numbers, saved.keys, saved.sets)))
         index._state = _State(tuple(parts), n, saved.held)
         index._numbers = None

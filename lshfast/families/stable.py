@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.checks import SEED, SeedField, check_int, check_number, numbers_of
-from lshfast._common.rows import int64_range, runs_of
+from lshfast._common.rows import int64_range, offsets_of, runs_of
 from lshfast._common.threads import for_each_piece, thread_count
 from lshfast._common.types import AnyArray, Float32Array, Float64Array, UInt64Array
 from lshfast.banding import Bands
@@ -488,7 +488,7 @@ def _sorted_columns(points: SparsePoints) -> SparsePoints:
     with np.errstate(over="ignore"):
         values = np.add.reduceat(points.values[used_places][order], first)
     counts = np.bincount(rows[first], minlength=len(points))
-    offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    offsets = offsets_of(counts)
     return SparsePoints(
         offsets.astype(np.int64),
         np.ascontiguousarray(columns[first]),

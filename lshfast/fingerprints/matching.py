@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from lshfast._common.checks import array_of, check_int, check_number
 from lshfast._common.progress import Progress
-from lshfast._common.rows import int64_range
+from lshfast._common.rows import int64_range, offsets_of
 from lshfast._common.threads import pieces
 from lshfast._common.types import (
     BoolArray,
@@ -200,8 +200,7 @@ class FingerprintGrid:
         squares = self._with_adjacent(x, y)
         count = check_int("count", count, 0)
         rows = owners_of(owners, squares.shape[1], count)
-        offsets = np.zeros(count + 1, np.int64)
-        np.cumsum(np.bincount(rows, minlength=count) * len(squares), out=offsets[1:])
+        offsets = offsets_of(np.bincount(rows, minlength=count) * len(squares))
         order = np.argsort(rows, kind="stable")
         return TokenSets(
             offsets, squares[:, order].T.reshape(-1).astype(np.uint64)
@@ -531,8 +530,7 @@ class _Lists(NamedTuple):
 
 
 def _by_function(buckets: _Buckets, count: int) -> _Lists:
-    offsets = np.zeros(count + 1, np.int64)
-    np.cumsum(np.bincount(buckets.functions, minlength=count), out=offsets[1:])
+    offsets = offsets_of(np.bincount(buckets.functions, minlength=count))
     return _Lists(offsets, buckets.prints[np.argsort(buckets.functions, kind="stable")])
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from lshfast._common.checks import check_int
 from lshfast._common.growing import GrowingArray
+from lshfast._common.rows import offsets_of
 from lshfast._common.threads import ordered_map, thread_count
 from lshfast._common.types import UInt64Array
 from lshfast._io.files import Reject
@@ -174,8 +175,7 @@ class KmerSketches:
         tokens = self.sets.tokens
         offsets = self.sets.offsets
         is_sampled = tokens <= np.uint64(sampling.most)
-        before = np.zeros(len(tokens) + 1, np.int64)
-        np.cumsum(is_sampled, out=before[1:])
+        before = offsets_of(is_sampled)
         return replace(
             self,
             sets=TokenSets(before[offsets] - before[offsets[0]], tokens[is_sampled]),
@@ -257,8 +257,7 @@ def sketches_of(parts: Iterable[UInt64Array]) -> TokenSets:
     for part in parts:
         sizes.extend(np.array([len(part)], np.int64))
         hashes.extend(part)
-    offsets = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes.finished(), out=offsets[1:])
+    offsets = offsets_of(sizes.finished())
     return TokenSets(offsets, hashes.finished())
 
 

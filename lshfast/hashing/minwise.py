@@ -24,6 +24,7 @@ from lshfast._common.checks import (
     check_int,
     check_seed,
 )
+from lshfast._common.rows import int64_range
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.hashing.functions import P, WeaklyUniversal, check_prime
 from lshfast.hashing.permutation_draws import MOST_DRAWN, SizedFamily
@@ -123,7 +124,7 @@ class HalvingFamily(SizedFamily):
         """
         i = check_int("i", i, 0, self.size - 1)
         # The elements by their images.
-        order = np.arange(self.n, dtype=np.int64)
+        order = int64_range(self.n)
         block = self.n
         while block > 1:
             i, choice = divmod(i, comb(block, block // 2))
@@ -132,7 +133,7 @@ class HalvingFamily(SizedFamily):
             order = order.reshape(-1, block)[:, [*first, *second]].reshape(-1)
             block //= 2
         images = np.empty(self.n, np.int64)
-        images[order] = np.arange(self.n, dtype=np.int64)
+        images[order] = int64_range(self.n)
         return images
 
     def draw(self, count: int, seed: Seed = 1) -> Int64Array:
@@ -400,7 +401,7 @@ def minwise_error(permutations: npt.ArrayLike, k: int) -> float:
         )
     m, n = images.shape
     k = check_int("k", k, 1, n)
-    wrong = (np.sort(images, axis=1) != np.arange(n, dtype=np.int64)).any(axis=1)
+    wrong = (np.sort(images, axis=1) != int64_range(n)).any(axis=1)
     if wrong.any():
         row = int(wrong.argmax())
         raise ValueError(

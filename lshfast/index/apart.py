@@ -13,9 +13,10 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from lshfast._common.rows import int64_range, offsets_of
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.key_pairs import Pairs
-from lshfast.index.keys import concatenate, offsets_of, take
+from lshfast.index.keys import concatenate, take
 from lshfast.index.matches import AnswerLists
 from lshfast.tokens import places_of_rows
 
@@ -89,8 +90,8 @@ def nearest_apart(
             )
             parts.append(part)
         m = len(queries)
-        numbers = np.arange(m, dtype=np.int64)
-        numbers[open_queries] = m + np.arange(len(open_queries), dtype=np.int64)
+        numbers = int64_range(m)
+        numbers[open_queries] = m + int64_range(len(open_queries))
         remaining = answers_of(_joined(parts), numbers)
     return remaining
 
@@ -114,7 +115,7 @@ def _first(answers: Lists, k: int) -> Lists:
     starts = answers.offsets[:-1]
     kept_counts = np.minimum(counts, k)
     shortened.offsets = offsets_of(kept_counts)
-    places = np.arange(shortened.offsets[-1], dtype=np.int64)
+    places = int64_range(shortened.offsets[-1])
     places += np.repeat(starts - shortened.offsets[:-1], kept_counts)
     shortened.keys = take(answers.keys, places)
     shortened.values = None if answers.values is None else answers.values[places]

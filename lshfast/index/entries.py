@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.errors import FormatError
+from lshfast._common.rows import int64_range
 from lshfast._common.types import Int64Array, UInt8Array, UInt32Array, UInt64Array
 from lshfast.index.keys import (
     INTEGER_DTYPES,
@@ -339,14 +340,14 @@ class TreeEntries:
             raise OverflowError(f"at most {MOST_ROWS} entries can be held, not {end}")
         if end > len(self._rows):
             length = min(max(end, len(self._rows) * 3 // 2), MOST_ROWS)
-            tree_rows = self._rows.taken(np.arange(self._used, dtype=np.int64), length)
+            tree_rows = self._rows.taken(int64_range(self._used), length)
             names = self._names
             if names is not None:
                 unused_names = np.zeros(length - self._used, names.dtype)
                 names = np.concatenate([names[: self._used], unused_names])
             # One call, so no signal handler runs in between.
             vars(self).update(_rows=tree_rows, _names=names)
-        new_rows = np.arange(self._used, end, dtype=np.int64)
+        new_rows = int64_range(self._used, end)
         return np.concatenate(
             [np.array(self._free[len(self._free) - reused_count :], np.int64), new_rows]
         )
@@ -486,7 +487,7 @@ class TreeEntries:
         rows = np.flatnonzero(self._rows.live)
         keys = KeyTable()
         tree_rows = self._rows.taken(rows, len(rows))
-        numbers = np.arange(len(rows), dtype=np.int64)
+        numbers = int64_range(len(rows))
         keys.add(self.names(rows), numbers)
         filled = numbers[tree_rows.signatures[:, 0] != EMPTY]
         edges = _edges(tree_rows.sizes[filled], self._partitions)
@@ -526,7 +527,7 @@ def _edges(sizes: Int64Array, partitions: int) -> Int64Array:
     """Return the greatest sizes of all groups but the last; all have about as many rows."""
     ordered = np.sort(sizes)
     groups = _groups_of(len(sizes), partitions)
-    ends = np.arange(1, groups, dtype=np.int64) * len(ordered) // groups
+    ends = int64_range(1, groups) * len(ordered) // groups
     edges = np.unique(ordered[ends - 1])
     return np.asarray(edges[edges < ordered[-1:]])
 

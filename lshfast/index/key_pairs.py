@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from lshfast._common.rows import offsets_of
 from lshfast._common.types import Float64Array
 from lshfast.index.keys import (
     Column,
@@ -18,7 +19,6 @@ from lshfast.index.keys import (
     concatenate,
     listed,
     lists_of,
-    offsets_of,
     take,
 )
 from lshfast.index.matches import AnswerLists

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from lshfast._common.arrow_columns import objects_of
 from lshfast._common.checks import INT64_RANGE
 from lshfast._common.choices import Kind
+from lshfast._common.rows import int64_range
 from lshfast._common.types import BoolArray, Int64Array
 
 # A batch of keys: an int64 or uint64 array if all are ints of 64 bits, otherwise a list.
@@ -377,14 +378,9 @@ def listed(column: Any) -> list[Any]:
     return column.tolist() if isinstance(column, np.ndarray) else list(column)
 
 
-def offsets_of(counts: npt.ArrayLike) -> Int64Array:
-    """Return the start of each list of these lengths in a concatenation, then its end."""
-    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-
-
 def lists_of(offsets: Int64Array) -> Int64Array:
     """Return the number of the list of each element of a concatenation."""
-    return np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
+    return np.repeat(int64_range(len(offsets) - 1), np.diff(offsets))
 
 
 def concatenate(columns: list[Column]) -> Column:

@@ -10,9 +10,10 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from lshfast._common.rows import int64_range, offsets_of
 from lshfast._common.threads import ordered_map
 from lshfast._common.types import Float64Array, Int64Array, UInt64Array
-from lshfast.index.keys import Column, IntegerArray, concatenate, offsets_of, take
+from lshfast.index.keys import Column, IntegerArray, concatenate, take
 from lshfast.kernels.matches import order_matches
 
 _FIRST_BIT = np.int64(-(2**63))
@@ -245,9 +246,7 @@ def best_first(
         keys = take(keys, order)
         scores = None if scores is None else scores[order]
     if k is not None and counts.max() > k:
-        ranks_in_query = np.arange(len(keys), dtype=np.int64) - np.repeat(
-            offsets[:-1], counts
-        )
+        ranks_in_query = int64_range(len(keys)) - np.repeat(offsets[:-1], counts)
         places = np.flatnonzero(ranks_in_query < k)
         offsets = offsets_of(np.minimum(counts, k))
         keys = take(keys, places)
@@ -341,7 +340,7 @@ def _python_order(
     offsets: Int64Array, keys: list[Any], ranks: list[Any] | None
 ) -> Int64Array:
     """Return the order by (rank, key) within each query, with keys compared by Python."""
-    order = np.arange(len(keys), dtype=np.int64)
+    order = int64_range(len(keys))
     for query in np.flatnonzero(np.diff(offsets) > 1).tolist():
         places_of_query = slice(int(offsets[query]), int(offsets[query + 1]))
         places = list(range(places_of_query.start, places_of_query.stop))

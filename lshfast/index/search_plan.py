@@ -9,6 +9,7 @@ from math import comb
 
 import numpy as np
 
+from lshfast._common.rows import int64_range
 from lshfast._common.types import Float64Array, UInt32Array
 
 # Cost of looking up a query in one tree of a run, as a number of rows that can be compared in the
@@ -27,7 +28,7 @@ def gains(num_perm: int, levels: int) -> Float64Array:
     1) ... / k (k - 1) ..., with d factors each. The gain is -log(1 - q). Depth 0 means that the
     tree is not searched.
     """
-    equal = np.arange(num_perm + 1, dtype=np.int64)
+    equal = int64_range(num_perm + 1)
     all_equal = np.ones(num_perm + 1)
     tree_gains = np.zeros((levels + 1, num_perm + 1))
     with np.errstate(divide="ignore"):

@@ -9,7 +9,13 @@ import numpy.typing as npt
 
 from lshfast._common.arrow_columns import objects_of
 from lshfast._common.checks import array_of
-from lshfast._common.rows import int64_range, inverse, parts_of_rows, run_begins
+from lshfast._common.rows import (
+    int64_range,
+    inverse,
+    offsets_of,
+    parts_of_rows,
+    run_begins,
+)
 from lshfast._common.types import Float64Array, Int64Array, PairArray
 from lshfast.join.copies import first_copies
 from lshfast.join.pair_arrays import PAIRS_AT_ONCE, order_of_pairs
@@ -69,7 +75,7 @@ def larger_first(sizes: Int64Array, preference: npt.ArrayLike | None) -> Int64Ar
     order = preferred(len(sizes), preference)
     values = np.empty(len(sizes), np.int64)
     largest_first = order[np.argsort(-sizes[order], kind="stable")]
-    values[largest_first] = np.arange(len(sizes), 0, -1, dtype=np.int64)
+    values[largest_first] = int64_range(len(sizes), 0, -1)
     return values
 
 
@@ -259,8 +265,7 @@ def _adjacency(
     ends = np.concatenate([i, j])
     opposite_ends = np.concatenate([j, i])
     order = order_of_pairs(ends, opposite_ends)
-    offsets = np.zeros(n + 1, np.int64)
-    np.cumsum(np.bincount(ends, minlength=n), out=offsets[1:])
+    offsets = offsets_of(np.bincount(ends, minlength=n))
     return offsets, opposite_ends[order], np.tile(similarity, 2)[order]
 
 
@@ -268,5 +273,5 @@ def smallest(keeper: Int64Array) -> Int64Array:
     """Return, for each row, the smallest row with the same keeper."""
     first = np.empty_like(keeper)
     # The smallest is written last and stays.
-    first[keeper[::-1]] = np.arange(len(keeper) - 1, -1, -1, dtype=np.int64)
+    first[keeper[::-1]] = int64_range(len(keeper) - 1, -1, -1)
     return first[keeper]

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from lshfast._common.growing import GrowingArray
-from lshfast._common.rows import int64_range
+from lshfast._common.rows import concatenated, int64_range, offsets_of
 from lshfast._common.threads import ordered_map, pieces
 from lshfast._common.types import Int64Array, UInt32Array, UInt64Array
 from lshfast.join.copies import find_copies
@@ -79,8 +79,7 @@ def tokens_of(rows: Rows, numbers: Int64Array, threads: int) -> TokenSets:
     ):
         counts.extend(part.counts)
         tokens.extend(part.tokens[part.offsets[0] : part.offsets[-1]])
-    offsets = np.zeros(len(numbers) + 1, np.int64)
-    np.cumsum(counts.finished(), out=offsets[1:])
+    offsets = offsets_of(counts.finished())
     return TokenSets(offsets, tokens.finished())
 
 
@@ -190,9 +189,7 @@ def ranked_for_join(
     del tokens
     rows = []
     for parts in picked:
-        rows.append(
-            np.concatenate([np.empty(0, np.int64), *(part.rows for part in parts)])
-        )
+        rows.append(concatenated(part.rows for part in parts))
     all_parts = [part for parts in picked for part in parts]
     once = np.concatenate([np.empty(0, np.uint32), *(part.once for part in all_parts)])
     divided = [(part.counts, part.hashes) for part in all_parts]
@@ -222,7 +219,7 @@ def rows_in_pairs(collection: Collection, rule: Rule, threads: int) -> Int64Arra
     """
     tokens = _noted([collection], threads)
     parts = _pick(tokens, collection, rule, False, threads)
-    return np.concatenate([np.empty(0, np.int64), *(part.rows for part in parts)])
+    return concatenated(part.rows for part in parts)
 
 
 def _noted(collections: Sequence[Collection], threads: int) -> ranks.TokenFilter:

@@ -66,7 +66,7 @@ def star_pairs(
     probes = 0
     for start in range(0, n, WAVE):
         stop = min(n, start + WAVE)
-        rows = np.arange(start, stop, dtype=np.int64)
+        rows = int64_range(start, stop)
         kept_rows = rows[keeper[rows] == rows]
         probes += len(kept_rows)
         pieces = [part for part in np.array_split(kept_rows, threads) if len(part)]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lshfast._common.rows import runs_of
+from lshfast._common.rows import int64_range, runs_of
 from lshfast._common.types import Int64Array, RecordArray
 from lshfast.kernels.sets import components
 from lshfast.passages.spans import Spans, union_of
@@ -41,7 +41,7 @@ def text_pairs(
 
     `units` are those of the texts i, and `other_units` those of the texts j; None within texts.
     """
-    numbers = np.arange(len(spans), dtype=np.int64)
+    numbers = int64_range(len(spans))
     within = other_units is None
     if other_units is None:
         numbers = numbers[spans["i"] != spans["j"]]
@@ -53,7 +53,7 @@ def text_pairs(
     if not len(pairs):
         return pairs
     counts = ends - starts
-    pair_of_span = np.repeat(np.arange(len(pairs), dtype=np.int64), counts)
+    pair_of_span = np.repeat(int64_range(len(pairs)), counts)
     pairs["passages"] = counts
     for side, side_units in (("i", units), ("j", other_units)):
         pairs[side] = spans[side][starts]
@@ -78,7 +78,7 @@ def text_pairs(
 def one_of_each_crowd(pairs: TextPairs) -> TextPairs:
     """Return pairs without those whose longest passage is in three texts or more, but the first."""
     in_crowd = pairs["texts"] > 2
-    crowds = np.where(in_crowd, pairs["first"], np.arange(len(pairs), dtype=np.int64))
+    crowds = np.where(in_crowd, pairs["first"], int64_range(len(pairs)))
     columns = np.stack([in_crowd, crowds, np.where(in_crowd, pairs["longest"], 0)])
     _, first = np.unique(columns, axis=1, return_index=True)
     return pairs[np.sort(first)]
@@ -106,7 +106,7 @@ def crowds_of(spans: Spans, within: bool) -> Crowds:
     order = np.lexsort(columns[::-1])
     starts, ends = runs_of(*(column[order] for column in columns))
     runs = np.empty(len(order), np.int64)
-    runs[order] = np.repeat(np.arange(len(starts), dtype=np.int64), ends - starts)
+    runs[order] = np.repeat(int64_range(len(starts)), ends - starts)
     first_runs, second_runs = np.split(runs, 2)
     crowd_of_run = components(first_runs, second_runs, len(starts))
     texts_of_runs = columns[0][order][starts]

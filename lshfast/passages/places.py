@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lshfast._common.rows import parts_of_rows, runs_of
+from lshfast._common.rows import int64_range, parts_of_rows, runs_of
 from lshfast._common.types import Int64Array, RecordArray, UInt64Array
 from lshfast.kernels import passages
 from lshfast.kernels.text import Texts
@@ -82,7 +82,7 @@ def all_places(
         np.concatenate([one.places for one in passages])
     )
     places = np.zeros(len(place_rows), PLACE)
-    places["passage"] = np.repeat(np.arange(len(passages), dtype=np.int64), sizes)
+    places["passage"] = np.repeat(int64_range(len(passages)), sizes)
     places["span"] = np.repeat(
         np.array([one.span for one in passages], np.int64), sizes
     )

@@ -12,7 +12,7 @@ from math import inf
 
 import numpy as np
 
-from lshfast._common.rows import int64_range, parts_of_rows
+from lshfast._common.rows import concatenated, int64_range, parts_of_rows
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.join.jaccard import Rows, verify
 
@@ -123,8 +123,7 @@ def far_candidates(
     """
     parts = list(_met(sides, few_keys, many_keys))
     left_rows, right_rows = (
-        np.concatenate([np.empty(0, np.int64), *column])
-        for column in zip(*parts, strict=True)
+        concatenated(column) for column in zip(*parts, strict=True)
     )
     share = min(1.0, MOST_COMPARED / max(1, len(left_rows)))
     if share < 1:

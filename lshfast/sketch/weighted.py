@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from lshfast._common.arrow_columns import checked_column
 from lshfast._common.checks import SEED, SeedField, array_of, check_int
-from lshfast._common.rows import int64_range, run_begins
+from lshfast._common.rows import int64_range, offsets_of, run_begins
 from lshfast._common.threads import for_each_piece
 from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.kernels import sets as set_kernels
@@ -188,7 +188,7 @@ class WeightedSets:
             raise ValueError(f"matrix must have two dimensions, not {dense.ndim}")
         present = dense != 0  # true of NaN
         counts = np.count_nonzero(present, axis=1)
-        offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        offsets = offsets_of(counts)
         return cls(offsets, np.nonzero(present)[1], dense[present])
 
     @classmethod
@@ -272,7 +272,7 @@ class WeightedSets:
         [4]
         """
         counts = self._whole(most)
-        offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])[self.offsets]
+        offsets = offsets_of(counts)[self.offsets]
         return TokenSets(offsets, kernels.multisets(self.tokens, counts))
 
     def _whole(self, most: int) -> Int64Array:
@@ -336,7 +336,7 @@ def _without_zeros(
     present = weights > 0
     if present.all():
         return offsets, tokens, weights
-    ends = np.concatenate([[0], np.cumsum(present, dtype=np.int64)])
+    ends = offsets_of(present)
     return ends[offsets], tokens[present], weights[present]
 
 
@@ -355,10 +355,7 @@ def _add_up(
     sums = np.zeros(np.count_nonzero(is_first))
     with np.errstate(over="ignore"):
         np.add.at(sums, np.cumsum(is_first, dtype=np.int64) - 1, weights)
-    new_offsets = np.zeros(len(offsets), np.int64)
-    np.cumsum(
-        np.bincount(rows[is_first], minlength=len(offsets) - 1), out=new_offsets[1:]
-    )
+    new_offsets = offsets_of(np.bincount(rows[is_first], minlength=len(offsets) - 1))
     overflows = np.flatnonzero(np.isinf(sums))
     if len(overflows):
         token = tokens[is_first][overflows[0]]
@@ -575,7 +572,7 @@ def sketch_multisets(
         )
     counts = sets._whole(most)
     signatures = np.empty((len(sets), hasher.num_perm), np.uint64)
-    ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])[sets.offsets]
+    ends = offsets_of(counts)[sets.offsets]
 
     def work(rows: slice) -> None:
         first = sets.offsets[rows.start]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lshfast._common.extras import optional
+from lshfast._common.rows import int64_range
 from lshfast._common.types import Int64Array
 from lshfast.join.banded import number_buckets
 from lshfast.join.external.components import components_of_ends
@@ -43,7 +44,7 @@ def components_of_buckets(texts: DataFrame, bands: int) -> Components:
         if len(chunk)
     ]
     keys = np.concatenate([np.empty((0, bands), np.uint64), *parts])
-    buckets, counts = number_buckets(keys, np.arange(len(keys), dtype=np.int64), 1)
+    buckets, counts = number_buckets(keys, int64_range(len(keys)), 1)
     _, first, members, sizes = np.unique(
         kernels.join_buckets(buckets, counts),
         return_index=True,

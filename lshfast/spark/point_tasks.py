@@ -191,7 +191,7 @@ class KeyTask(WorkerTask):
 
 def _keys_of(buckets: PointBuckets, n: int) -> UInt64Array:
     """Return keys of n points in all bands, (n, bands), which differ from band to band."""
-    rows = np.arange(n, dtype=np.int64)
+    rows = int64_range(n)
     keys = np.empty((n, buckets.bands.bands), np.uint64)
     for band in range(buckets.bands.bands):
         band_number = np.array([band], np.uint64)

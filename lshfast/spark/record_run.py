@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.extras import optional
+from lshfast._common.rows import int64_range
 from lshfast._common.types import Int64Array
 from lshfast.records.candidates.rules import KeyBlocks
 from lshfast.records.candidates.union import CandidatePairs
@@ -336,9 +337,7 @@ class _RecordRun:
         )
         places = (i * max(1, len(names[1])) + j).astype(np.uint64)
         order = np.argsort(places)
-        rows = [
-            RecordTable({"row": np.arange(len(side), dtype=np.int64)}) for side in names
-        ]
+        rows = [RecordTable({"row": int64_range(len(side))}) for side in names]
         scorers = model.scorers
         if self._is_single:  # groups need the scores of further pairs
             columns = self._columns_of(names[0], model)
@@ -350,7 +349,7 @@ class _RecordRun:
             model.weights,
             scorers,
             model.least,
-            np.arange(len(places), dtype=np.int64),
+            int64_range(len(places)),
             pairs.column("score").to_numpy()[order],
         )
         links: ChosenLinks = links_of(scores, options.assignment(self._is_single))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lshfast._common.extras import optional
+from lshfast._common.rows import int64_range
 from lshfast._common.types import UInt64Array
 from lshfast.spark.tasks import Batch, signed
 from lshfast.spark.workers import WorkerTask
@@ -122,7 +123,7 @@ class SegmentTask(WorkerTask):
             SEGMENT: pa.array(list(segments), pa.int64()),
             WORDS: pa.ListArray.from_arrays(
                 pa.array(
-                    np.arange(len(segments) + 1, dtype=np.int64) * SEGMENT_WORDS,
+                    int64_range(len(segments) + 1) * SEGMENT_WORDS,
                     pa.int32(),
                 ),
                 pa.array(signed(np.concatenate(list(segments.values())))),
@@ -133,7 +134,7 @@ class SegmentTask(WorkerTask):
 
 def _set_bits(words: UInt64Array, places_of_rows: UInt64Array) -> None:
     """Set the bits of some rows in the words of their segment."""
-    shifts = (np.arange(PLACES, dtype=np.int64) * PLACE_BITS).astype(np.uint64)
+    shifts = (int64_range(PLACES) * PLACE_BITS).astype(np.uint64)
     places = (places_of_rows[:, None] >> shifts) & np.uint64(SEGMENT_BITS - 1)
     bits = np.uint64(1) << (places & np.uint64(63))
     np.bitwise_or.at(words, (places >> np.uint64(6)).astype(np.int64), bits)

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.extras import optional
+from lshfast._common.rows import int64_range
 from lshfast._common.run_key import P
 from lshfast._common.threads import pieces
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
@@ -369,7 +370,7 @@ class ScreenTask(WorkerTask):
             for row in range(len(codes))
         ]
         i = np.repeat(
-            np.arange(len(codes), dtype=np.int64),
+            int64_range(len(codes)),
             [len(equal_rows) for equal_rows in equal],
         )
         j = np.concatenate(equal).astype(np.int64) + i + 1
@@ -437,7 +438,7 @@ class EngineTask(SetTask):
                 return
             if earlier_rows.num_rows:
                 texts = Texts(earlier_rows.column("text"))
-                numbers = np.arange(len(texts), dtype=np.int64)
+                numbers = int64_range(len(texts))
                 earlier = EarlierOfPart(texts, numbers).as_read()
         keep: Any = self.keep
         if keep is None:

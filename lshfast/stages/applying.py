@@ -11,6 +11,7 @@ import numpy as np
 
 from lshfast._common.atomic_files import all_or_none
 from lshfast._common.errors import FormatError
+from lshfast._common.rows import concatenated
 from lshfast._common.visible import printable
 from lshfast._engine.indexes.run_indexes import ARROW_KINDS
 from lshfast._engine.options.stored import READING, StoredOptions
@@ -95,7 +96,7 @@ def _removals(
                 kept_keys += keys_of(file, part, len(part["rows"]), kept_type)
                 if texts is not None:
                     texts.add(file, part)
-    removed_rows = np.concatenate([np.empty(0, np.int64), *columns["rows"]]) - first_row
+    removed_rows = concatenated(columns["rows"]) - first_row
     order = np.argsort(removed_rows)
     if (np.diff(removed_rows[order]) == 0).any():
         raise FormatError(

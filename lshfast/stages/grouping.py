@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from lshfast._common.rows import parts_of_rows
+from lshfast._common.rows import offsets_of, parts_of_rows
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast._engine.account.short_texts import sample_for
 from lshfast._engine.budget import obtainable
@@ -61,9 +61,7 @@ def group(plan: StagePlan, task: int) -> None:
         ) as folder,
     ):
         of_shards = [figures_of(plan, "sketch", shard) for shard in range(plan.shards)]
-        first_row = np.concatenate(
-            [[0], np.cumsum([shard["rows"] for shard in of_shards], dtype=np.int64)]
-        )
+        first_row = offsets_of([shard["rows"] for shard in of_shards])
         new = plan.new_shards
         ids = [shard["ids"] for shard in of_shards]
         id_type = _checked_ids(plan, first_row, ids[:new])

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from lshfast._common.rows import concatenated, int64_range
 from lshfast._common.types import Int64Array
 from lshfast._engine.account.display import SIMILARITY_NAMES
 from lshfast._engine.pairs.tables import write_pairs
@@ -47,7 +48,7 @@ class TaskPairs:
 
     def write(self, path: str, plan: StagePlan, memory: int) -> None:
         """Write the pairs of all parts as one table, sorted by (i, j), in this memory."""
-        rows = np.concatenate([np.empty(0, np.int64), *self._rows])
+        rows = concatenated(self._rows)
         if len(rows) > MOST_ROWS:
             raise ValueError(
                 f"a task with pairs is for at most {MOST_ROWS} rows, not {len(rows)}: more tasks "
@@ -55,7 +56,7 @@ class TaskPairs:
             )
         self._order = np.argsort(rows, kind="stable")
         rank = np.empty(len(rows), np.int64)
-        rank[self._order] = np.arange(len(rows), dtype=np.int64)
+        rank[self._order] = int64_range(len(rows))
         names = [f"{_name(number)}.run" for number in range(len(self._rows))]
         at = 0
         for name, rows_of_part in zip(names, self._rows, strict=True):

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from lshfast._common.rows import int64_range, offsets_of
 from lshfast._common.types import Int64Array
 from lshfast._common.value_codes import MISSING, OTHER, ValueCodes
 from lshfast._engine.account.by_value import CountsByValue
@@ -55,7 +56,7 @@ def _names_of(file: TaskFile, lengths: Int64Array, data: Any) -> Iterator[str]:
         raise file.fault("its values have other lengths")
     texts = Texts.of_buffer(
         data,
-        np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)]),
+        offsets_of(lengths),
     )
     try:
         for place in range(len(texts)):
@@ -194,7 +195,7 @@ def largest_groups(
     keys : list of str or int
         The keys of the kept rows.
     """
-    groups = _largest(None, keepers, np.arange(len(keepers), dtype=np.int64), keys)
+    groups = _largest(None, keepers, int64_range(len(keepers)), keys)
     order = np.argsort(codes, kind="stable")
     values, starts, counts = np.unique(
         codes[order], return_index=True, return_counts=True

@@ -18,7 +18,13 @@ import numpy.typing as npt
 from lshfast._common.checks import array_of, check_int
 from lshfast._common.display import Figure, Shown, counted
 from lshfast._common.progress import Progress
-from lshfast._common.rows import int64_range, inverse, run_begins
+from lshfast._common.rows import (
+    concatenated,
+    int64_range,
+    inverse,
+    offsets_of,
+    run_begins,
+)
 from lshfast._common.run_key import draw_hash_key
 from lshfast._common.types import AnyArray, Int64Array, UInt32Array, UInt64Array
 from lshfast.join.copies import find_copies
@@ -493,7 +499,7 @@ class _SequenceGraph(_Graph):
     def _rows(self, classes: Int64Array) -> _Rows:
         """Return the present sets of shingles of classes."""
         parts = [self._all_nodes(label) for label in classes.tolist()]
-        nodes = np.concatenate([np.empty(0, np.int64), *parts])
+        nodes = concatenated(parts)
         owners = np.repeat(int64_range(len(parts)), list(map(len, parts)))
         offsets, places = places_of_rows(self._starts, nodes)
         runs = np.repeat(int64_range(len(nodes)), np.diff(offsets))
@@ -512,8 +518,7 @@ class _SequenceGraph(_Graph):
         rows = rows[order]
         shingles = shingles[order]
         is_first = run_begins(rows, shingles)
-        starts = np.zeros(len(classes) + 1, np.int64)
-        np.cumsum(np.bincount(rows[is_first], minlength=len(classes)), out=starts[1:])
+        starts = offsets_of(np.bincount(rows[is_first], minlength=len(classes)))
         return _Rows(classes, starts, shingles[is_first])
 
     def _forget_copies(
@@ -677,8 +682,7 @@ def _distinct(numbers: UInt64Array) -> UInt64Array:
 def _rows_of(numbers: UInt64Array, n: int) -> _Rows:
     """Return sorted pairs as rows 0..n - 1."""
     rows = (numbers >> _HALF).astype(np.int64)
-    offsets = np.zeros(n + 1, np.int64)
-    np.cumsum(np.bincount(rows, minlength=n), out=offsets[1:])
+    offsets = offsets_of(np.bincount(rows, minlength=n))
     return _Rows(np.empty(0, np.int64), offsets, (numbers & _LOW).astype(np.int64))
 
 

@@ -22,7 +22,7 @@ from lshfast._common.checks import Seed, check_bool, check_int, check_most
 from lshfast._common.display import Figure, Shown, counted
 from lshfast._common.growing import GrowingArray
 from lshfast._common.progress import Progress
-from lshfast._common.rows import int64_range
+from lshfast._common.rows import int64_range, offsets_of
 from lshfast._common.run_key import draw_hash_key
 from lshfast._common.threads import thread_count
 from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
@@ -670,6 +670,5 @@ def _equal_paths(
 
 def _sets_of(owners: Int64Array, tokens: UInt64Array, n: int) -> TokenSets:
     """Return the tokens of each of n owners as a row."""
-    offsets = np.zeros(n + 1, np.int64)
-    np.cumsum(np.bincount(owners, minlength=n), out=offsets[1:])
+    offsets = offsets_of(np.bincount(owners, minlength=n))
     return TokenSets(offsets, tokens[np.argsort(owners, kind="stable")])

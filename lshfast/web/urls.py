@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lshfast._common.checks import check_seed_number
-from lshfast._common.rows import int64_range
+from lshfast._common.rows import int64_range, offsets_of
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast._common.urls import HostPath as HostPath
 from lshfast._common.urls import clean_url as clean_url
@@ -88,8 +88,7 @@ def path_bigrams(paths: Sequence[str], *, seed: int = 1) -> TokenSets:
     counts = np.diff(offsets)
     # A row of n words has n - 1 bigrams; a single word is followed by none, which has the token 0.
     bigram_counts = np.where(counts == 1, 1, np.maximum(counts - 1, 0))
-    starts = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(bigram_counts, out=starts[1:])
+    starts = offsets_of(bigram_counts)
     positions = int64_range(starts[-1]) - np.repeat(starts[:-1], bigram_counts)
     places = np.repeat(offsets[:-1], bigram_counts) + positions
     following = np.append(words, np.uint64(0))[places + 1]
@@ -114,6 +113,5 @@ def _words(paths: Sequence[str], seed: int) -> tuple[Int64Array, UInt64Array]:
     is_counted = np.isin(
         words, word_shingles(Texts(STOP_WORDS), 1, seed)[1], invert=True
     )
-    before = np.zeros(len(words) + 1, np.int64)
-    np.cumsum(is_counted, out=before[1:])
+    before = offsets_of(is_counted)
     return before[offsets], words[is_counted]

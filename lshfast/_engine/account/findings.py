@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.choices import ItemMeasure
+from lshfast._common.rows import int64_range
 from lshfast._common.types import BoolArray, Int64Array
 from lshfast._engine.account.report import DedupResult, Summary
 from lshfast._engine.clock import Clock, Stage
@@ -105,7 +106,7 @@ class Findings:
 
         Rows that were removed for an entry of an index, or by their exact keys, join the groups.
         """
-        rows = np.arange(len(copies), dtype=np.int64)
+        rows = int64_range(len(copies))
         if earlier is not None:
             earlier.fill_in(groups)
         if key_copies is not None:
@@ -127,7 +128,7 @@ class Findings:
     def kept(self) -> BoolArray:
         """Whether each row is kept: bool (n,)."""
         keeper = self.groups.keeper
-        return np.asarray(keeper == np.arange(len(keeper), dtype=np.int64))
+        return np.asarray(keeper == int64_range(len(keeper)))
 
     @property
     def kept_rows(self) -> Int64Array:

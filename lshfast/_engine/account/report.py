@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from lshfast._common.display import Figure, Shown, counted
 from lshfast._common.extras import optional
+from lshfast._common.rows import int64_range
 from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast._engine.account.display import (
     removed_as_html,
@@ -490,7 +491,7 @@ class DedupResult(Shown):
         pa = optional("pyarrow")
         rows = range(len(self))
         keys = (
-            np.arange(len(self), dtype=np.int64)
+            int64_range(len(self))
             if self.keys is None
             else [self.keys[row] for row in rows]
         )

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.display import Figure, counted, figure
+from lshfast._common.rows import int64_range
 from lshfast._common.types import BoolArray, Int64Array
 from lshfast.kernels.sets import components
 
@@ -220,9 +221,7 @@ def update_clusters(
         present[:earlier_count] = False
         present[row_nodes] = True
     else:
-        edges.append(
-            (np.arange(earlier_count, dtype=np.int64), _first_of_each(earlier.ids))
-        )
+        edges.append((int64_range(earlier_count), _first_of_each(earlier.ids)))
     first_ends, second_ends = (
         np.concatenate(ends) for ends in zip(*edges, strict=True)
     )
@@ -243,10 +242,8 @@ def _named(
     claimants = groups[present_rows[first]]
     best = np.full(n, _NONE, np.int64)
     np.minimum.at(best, claimants, claimed)
-    unnamed = np.flatnonzero(
-        present & (groups == np.arange(n, dtype=np.int64)) & (best == _NONE)
-    )
-    best[unnamed] = earlier.next_id + np.arange(len(unnamed), dtype=np.int64)
+    unnamed = np.flatnonzero(present & (groups == int64_range(n)) & (best == _NONE))
+    best[unnamed] = earlier.next_id + int64_range(len(unnamed))
     ids = np.where(present, best[groups], 0)
 
     change = np.full(n, UNCHANGED, np.int8)

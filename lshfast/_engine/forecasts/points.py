@@ -17,6 +17,7 @@ import numpy.typing as npt
 from lshfast._common.checks import check_int
 from lshfast._common.choices import singular
 from lshfast._common.display import counted
+from lshfast._common.rows import int64_range, offsets_of
 from lshfast._common.types import Float64Array
 from lshfast._engine.account.display import SIMILARITY_NAMES, bound_name
 from lshfast._engine.budget import bytes_of_values
@@ -331,9 +332,7 @@ def forecast_points(
         format = reader.format
         words = first.words
         advice = reader.advice
-        measured = sampled_distances(
-            words, format, np.arange(len(words), dtype=np.int64), plan.seed
-        )
+        measured = sampled_distances(words, format, int64_range(len(words)), plan.seed)
         distances = measured if len(measured) else assumed_distances(format)
     count = 10**6 if rows is None else rows
     shares = np.empty(0)
@@ -376,11 +375,9 @@ def _forecast_sets(
     if inputs is not None:
         first, _, rows, values = _sample(inputs, plan)
         counts: Any = first.counts
-        sets = HeldSets(
-            np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), first.words
-        )
+        sets = HeldSets(offsets_of(counts), first.words)
         words = sets.row_words
-        drawn = SampledSets.of(sets, np.arange(len(sets), dtype=np.int64), plan)
+        drawn = SampledSets.of(sets, int64_range(len(sets)), plan)
         measured = drawn.distances
         sample = drawn if len(measured) else sample
     buckets = (
@@ -452,7 +449,7 @@ def share_read(shares: Float64Array, similarity: float) -> float:
     ... )
     (0.5, 1.0)
     """
-    numbers = np.arange(len(shares), dtype=np.int64)
+    numbers = int64_range(len(shares))
     below = np.concatenate([[0], np.cumsum(shares, dtype=np.float64)])
     low = np.ceil(numbers * similarity - 1e-9).astype(np.int64)
     high = np.minimum(np.floor(numbers / similarity + 1e-9), len(shares) - 1).astype(

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lshfast._common.rows import int64_range
 from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast._engine.marks import RowMarks
 
@@ -91,7 +92,7 @@ def sharing(sample: Sample, rows: int) -> Sharing | None:
     strangers = strangers - far_copies
     meets_others = (neighbors > 0) | (strangers > 0)
     if n > NEARLY_ALL * rows:
-        meets_others &= copy_of == np.arange(len(texts), dtype=np.int64)
+        meets_others &= copy_of == int64_range(len(texts))
         return Sharing(
             int(meets_others.sum()) / n, int(sizes[meets_others].sum()) / total
         )
@@ -165,7 +166,7 @@ def _elsewhere(counts: Int64Array, part: float) -> tuple[float, float]:
     )
     most = MOST_MET * MOST_MET
     grid = np.geomspace(most, most / part, GRID).astype(np.int64)
-    partners = np.union1d(np.arange(1, most, dtype=np.int64), grid)
+    partners = np.union1d(int64_range(1, most), grid)
     meets = np.empty((MOST_MET + 1, len(partners)))
     meets[0] = (1 - part) ** partners
     for count in range(1, MOST_MET):

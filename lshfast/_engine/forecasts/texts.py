@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from lshfast._common.rows import evenly_spaced
+from lshfast._common.rows import evenly_spaced, int64_range
 from lshfast._common.types import UInt64Array
 from lshfast._engine.account.short_texts import LONG_BYTES
 from lshfast._engine.budget import Budget
@@ -197,7 +197,7 @@ def _of_lines(corpus: Corpus, plan: Plan, folder: str, clock: Timer) -> _Steps |
     first = _best(clock, lambda: _sketches(text_batches(sample), plan))
     if not sample.accepted:
         return None
-    rows = np.arange(sample.accepted, dtype=np.int64)
+    rows = int64_range(sample.accepted)
     texts = Texts.concatenate([batch for _, batch, _ in sample.texts_of(rows)])
     few = np.concatenate([rows[::64], rows[-1:]])
 
@@ -339,7 +339,7 @@ def _sampled_beginnings(
         quarters = (
             np.zeros(n, np.int64)
             if beginning.complete
-            else np.arange(n, dtype=np.int64) * 4 // max(1, n)
+            else int64_range(n) * 4 // max(1, n)
         )
         inner = (
             np.ones(n, np.bool_)

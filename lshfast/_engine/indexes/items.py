@@ -17,6 +17,7 @@ import numpy as np
 
 from lshfast._common.choices import ItemMeasure, Kind
 from lshfast._common.progress import Progress
+from lshfast._common.rows import int64_range
 from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast._engine.against import Earlier
 from lshfast._engine.indexes.run_indexes import add_entries
@@ -183,9 +184,7 @@ class ItemIndex(ABC, Generic[Made]):
         rows = [np.empty(0, np.int64)]
         keys = list[Any]()
         values = [np.empty(0)]
-        for places, points in self.pieces_of(
-            items, np.arange(len(items), dtype=np.int64), plan
-        ):
+        for places, points in self.pieces_of(items, int64_range(len(items)), plan):
             nearest = self.answers(points, plan, k=1)
             rows.append(places[np.flatnonzero(np.diff(nearest.offsets))])
             keys += nearest.keys

@@ -18,6 +18,7 @@ import numpy as np
 
 from lshfast._common.choices import ItemMeasure, Kind, PointKind, usual_measure
 from lshfast._common.image_hashes import ImageHash, check_same_hash
+from lshfast._common.rows import offsets_of
 from lshfast._common.threads import thread_count
 from lshfast._common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast._engine.indexes.items import (
@@ -226,9 +227,7 @@ class PointIndex(ItemIndex["IndexOfPoints | None"]):
         keys = listed(entries.keys)
         if not within.all():
             keys = [keys[place] for place in np.flatnonzero(within).tolist()]
-        offsets = np.concatenate([[0], np.cumsum(within, dtype=np.int64)])[
-            entries.offsets
-        ]
+        offsets = offsets_of(within)[entries.offsets]
         return ItemAnswers(offsets, keys, values[within])
 
     def _reported(self, plan: PointPlan, values: Any) -> Float64Array:

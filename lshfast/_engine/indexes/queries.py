@@ -12,6 +12,7 @@ import numpy as np
 from lshfast._common.choices import ItemMeasure, Kind
 from lshfast._common.display import Figure, counted, figure
 from lshfast._common.progress import Progress
+from lshfast._common.rows import int64_range
 from lshfast._engine.account.display import SIMILARITY_NAMES, Account, empty_note
 from lshfast._engine.frame import Job
 from lshfast._engine.indexes.files import open_for, opened_any
@@ -179,9 +180,7 @@ def query_files(
         ):
             for entries in pieces:
                 counts = np.diff(entries.offsets)
-                rows = np.repeat(
-                    np.arange(row, row + len(counts), dtype=np.int64), counts
-                ).tolist()
+                rows = np.repeat(int64_range(row, row + len(counts)), counts).tolist()
                 keys = [corpus.key(row) for row in rows]
                 answers = Answers(keys, entries.keys, entries.values, name)
                 if output is None:

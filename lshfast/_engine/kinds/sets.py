@@ -7,10 +7,9 @@ from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from lshfast._common.choices import Kind
 from lshfast._common.progress import Progress
+from lshfast._common.rows import int64_range
 from lshfast._engine.account.short_texts import advice_for
 from lshfast._engine.clock import Clock
 from lshfast._engine.columns import ShingledTexts, column_of
@@ -127,7 +126,7 @@ class SetKind(ItemKind):
         empty = 0
         with closing(sketches) as pieces:
             for signatures in pieces:
-                rows = np.arange(row, row + len(signatures), dtype=np.int64)
+                rows = int64_range(row, row + len(signatures))
                 with clock.stage("insert"):
                     add_rows(insertion.index, insertion.path, corpus, rows, signatures)
                 row += len(signatures)

@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lshfast._common.rows import int64_range
 from lshfast._common.types import Int64Array
 from lshfast.join.pair_arrays import PAIR, sort_pairs
 
@@ -92,7 +93,7 @@ def most_similar(pairs: PairArray, k: int) -> PairArray:
     other_rows = np.concatenate([pairs["j"], pairs["i"]])
     order = np.lexsort((other_rows, np.tile(-pairs["similarity"], 2), rows))
     rows = rows[order]
-    rank = np.arange(2 * m, dtype=np.int64) - np.searchsorted(rows, rows)
+    rank = int64_range(2 * m) - np.searchsorted(rows, rows)
     is_listed = np.zeros(m, np.bool_)
     is_listed[order[rank < k] % max(m, 1)] = True
     return pairs[is_listed]

@@ -90,7 +90,7 @@ def compared_copies(
     """
     if ranks is None and keep != "last":  # of equal texts, the first is preferred
         return first
-    values = np.arange(len(first), dtype=np.int64) if ranks is None else ranks
+    values = int64_range(len(first)) if ranks is None else ranks
     return best_copies(preferred(len(first), values), first)[0][first]
 
 
@@ -263,7 +263,7 @@ class Merged:
         n = len(compared_rows)
         self.first: Int64Array = first.copy()
         self._compared_rows = compared_rows
-        self._keeper = np.arange(n, dtype=np.int64)
+        self._keeper = int64_range(n)
         self._similarity = np.ones(n)
         # The number of the earlier row for which a row is removed, or -1.
         self._earlier = np.full(n, -1, np.int64)

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from lshfast._common.rows import int64_range
 from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast._engine.account.display import SIMILARITY_NAMES
 from lshfast._engine.options.stored import KEY, StoredOptions, write_beside
@@ -97,7 +96,7 @@ class Removals:
         overwrite: bool,
     ) -> None:
         """Write the table of the rows, and with it the options of the run."""
-        places = np.arange(len(self.rows), dtype=np.int64)
+        places = int64_range(len(self.rows))
         keyed_rows = [self.rows]
         if self.kept_rows is not None:
             keyed_rows.append(self.kept_rows)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from lshfast._common.rows import int64_range
 from lshfast._common.types import BoolArray, Int64Array
 from lshfast._engine.clock import Clock
 from lshfast._engine.plan import Plan
@@ -47,7 +48,7 @@ def alone_in_crowds(
     read_again : callable
         Returns the texts of some rows, in batches.
     """
-    is_searched = first == np.arange(len(first), dtype=np.int64)
+    is_searched = first == int64_range(len(first))
     size = np.bincount(labels[is_searched], minlength=1)
     if size.max() <= SCREENED:
         return np.zeros(len(is_searched), np.bool_)
@@ -60,9 +61,7 @@ def alone_in_crowds(
     if len(missing):
 
         def hashes(piece: Sketched) -> UInt32Array:
-            return slots.hashes(
-                piece.signatures, np.arange(len(piece.signatures), dtype=np.int64)
-            )
+            return slots.hashes(piece.signatures, int64_range(len(piece.signatures)))
 
         start = 0
         for slot_hashes in sketched(read_again(missing), plan, Clock(), hashes):

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.errors import FormatError
+from lshfast._common.rows import offsets_of
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast._common.visible import printable
 from lshfast.join.external.summed_file import SummedFile
@@ -89,9 +90,7 @@ def read_part(file: SummedFile, lengths: Int64Array) -> Texts:
         raise FormatError(
             f"{printable(file.path)}: damaged: it has not the size that was written"
         )
-    return Texts.of_buffer(
-        file.mapped(), np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-    )
+    return Texts.of_buffer(file.mapped(), offsets_of(lengths))
 
 
 class SpooledTexts:
@@ -138,7 +137,7 @@ class SpooledTexts:
 
     def texts(self, lengths: Int64Array) -> Texts:
         """Return the texts, which have these lengths; nothing may be added after this."""
-        ends = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        ends = offsets_of(lengths)
         if self._file is None:
             data = np.concatenate([np.empty(0, np.uint8), *self._pieces])
             self._pieces = []

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from lshfast._common.checks import array_of, check_int
 from lshfast._common.progress import Progress
+from lshfast._common.rows import int64_range
 from lshfast._common.threads import ordered_map, thread_count
 from lshfast._common.types import BoolArray, Int64Array, UInt32Array, UInt64Array
 from lshfast.families.packed import codes_of
@@ -220,7 +221,7 @@ def dedup_codes(
         by_rank = keeper
         keeper = np.empty(n, np.int64)
         keeper[order] = order[by_rank]
-    rows = np.arange(n, dtype=np.int64)
+    rows = int64_range(n)
     keep_mask: BoolArray = keeper == rows
     distance = np.zeros(n, np.int64)
     removed = np.flatnonzero(~keep_mask)
@@ -246,7 +247,7 @@ def _order(keep: Any, n: int) -> Int64Array | None:
             raise ValueError(
                 f"keep must be 'first', 'last' or an array of weights, not {keep!r}"
             )
-        return None if keep == "first" else np.arange(n - 1, -1, -1, dtype=np.int64)
+        return None if keep == "first" else int64_range(n - 1, -1, -1)
     weights = array_of(keep, "keep")
     if weights.dtype.kind not in "iufb":
         raise TypeError(

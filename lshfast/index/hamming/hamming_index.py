@@ -12,6 +12,7 @@ import numpy.typing as npt
 from lshfast._common.checks import check_int
 from lshfast._common.choices import ItemMeasure
 from lshfast._common.progress import Progress
+from lshfast._common.rows import offsets_of
 from lshfast._common.threads import thread_count
 from lshfast._common.types import AnyShape, Int64Array, Matrix, UInt64Array
 from lshfast.index.apart import IsApart, distant_at_least, pairs_apart
@@ -29,7 +30,7 @@ from lshfast.index.hamming.segments import (
     nearest,
     within,
 )
-from lshfast.index.keys import listed, offsets_of
+from lshfast.index.keys import listed
 from lshfast.index.matches import in_pieces
 from lshfast.index.stores.values import OnDuplicate, check_on_duplicate
 from lshfast.kernels.hamming import MAX_ROWS, distances

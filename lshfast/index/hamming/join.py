@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from lshfast._common.checks import Seed, check_int, check_seed
 from lshfast._common.progress import Progress
+from lshfast._common.rows import int64_range
 from lshfast._common.threads import ordered_map, thread_count
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.families.packed import codes_of
@@ -153,7 +154,7 @@ def pairs_within(
         raise OverflowError(
             f"there can be at most {kernels.MAX_ROWS - 1} codes, not {len(codes)}"
         )
-    free = np.arange(64 * codes.shape[1], dtype=np.int64)
+    free = int64_range(64 * codes.shape[1])
     # Pairs of crowded buckets may be found in several.
     return _once(_pairs(codes, radius, free, threads, progress))
 

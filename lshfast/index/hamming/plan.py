@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from lshfast._common.rows import int64_range
 from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.kernels import hamming as kernels
 
@@ -225,7 +226,7 @@ def fit_blocks(
     n, words = codes.shape
     best = scan_of(n, bits, radius)
     masks = np.empty((0, words), np.uint64)
-    free = np.arange(bits, dtype=np.int64) if free is None else free
+    free = int64_range(bits) if free is None else free
     rng = np.random.default_rng(1)
     sample = (
         codes[rng.permutation(np.unique(rng.integers(0, n, SAMPLE)))]

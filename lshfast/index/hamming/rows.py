@@ -9,6 +9,7 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
+from lshfast._common.rows import int64_range
 from lshfast._common.types import Int64Array, UInt8Array, UInt64Array
 from lshfast.index.keys import (
     INTEGER_DTYPES,
@@ -188,7 +189,7 @@ class CodeRows(Generic[ASegment]):
             if len(keys) == 0:
                 return 0
             self._reserve(self._used + len(keys))
-            rows = np.arange(self._used, self._used + len(keys), dtype=np.int64)
+            rows = int64_range(self._used, self._used + len(keys))
             self._codes[rows[0] : rows[-1] + 1] = codes
             if isinstance(self._keys, IntKeys):
                 keys = self._as_integers(keys)
@@ -293,7 +294,7 @@ class CodeRows(Generic[ASegment]):
         names: Column = self._keys.take(rows)
         codes = self._codes[rows]
         live = np.zeros(len(rows), np.uint8)
-        numbers = np.arange(len(rows), dtype=np.int64)
+        numbers = int64_range(len(rows))
         keys.put(names, numbers, np.full(len(rows), -1, np.int64), live)
         with self.gate.writing():
             vars(self).update(

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from lshfast._common.checks import check_int, check_most
 from lshfast._common.choices import ItemMeasure
 from lshfast._common.progress import Progress
+from lshfast._common.rows import int64_range
 from lshfast._common.threads import thread_count
 from lshfast._common.types import AnyShape, Float64Array, Matrix, UInt64Array
 from lshfast.index.apart import IsApart, pairs_apart, similar_at_most
@@ -304,13 +305,11 @@ class TanimotoIndex(CodeIndex[float, Match, Matches[Match]]):
         order = np.argsort(ones(queries), kind="stable").astype(np.int64, copy=False)
         parts = in_pieces(search, queries[order], piece, threads)
         places, rows = rows_of(np.concatenate([pairs for pairs, _ in parts]))
-        starts = piece * np.arange(len(parts), dtype=np.int64)
+        starts = piece * int64_range(len(parts))
         first = np.repeat(starts, [len(pairs) for pairs, _ in parts])
         query = order[first + places]
         back = np.argsort(query, kind="stable")
-        offsets = np.searchsorted(
-            query[back], np.arange(len(queries) + 1, dtype=np.int64)
-        )
+        offsets = np.searchsorted(query[back], int64_range(len(queries) + 1))
         similarity = np.concatenate([similarity for _, similarity in parts])[back]
         return Matches(
             offsets.astype(np.int64, copy=False),

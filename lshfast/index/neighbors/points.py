@@ -13,10 +13,11 @@ import numpy.typing as npt
 
 from lshfast._common.checks import check_int, check_number
 from lshfast._common.image_hashes import ImageHash
+from lshfast._common.rows import int64_range, offsets_of
 from lshfast._common.types import Float64Array, UInt64Array
 from lshfast.families.packed import codes_of
 from lshfast.families.points import SparsePoints, dense_points
-from lshfast.index.keys import lists_of, offsets_of
+from lshfast.index.keys import lists_of
 from lshfast.index.measure import Measure
 from lshfast.kernels.distances import distances
 
@@ -179,7 +180,7 @@ class PointFormat:
             return np.ascontiguousarray(words.view(self.dtype)[:, : self.dim])
         half = -(-self.nonzeros // 2)
         counts = np.minimum(words[:, 0], np.uint64(self.nonzeros)).astype(np.int64)
-        is_used = np.arange(self.nonzeros, dtype=np.int64) < counts[:, np.newaxis]
+        is_used = int64_range(self.nonzeros) < counts[:, np.newaxis]
         column_words = np.ascontiguousarray(words[:, 1 : 1 + half]).view(np.uint32)
         value_words = np.ascontiguousarray(words[:, 1 + half :]).view(self.dtype)
         columns = column_words[:, : self.nonzeros][is_used].astype(np.int64)
@@ -266,9 +267,7 @@ class PointFormat:
         half = -(-nonzeros // 2)
         start = 1 + self._norms
         rows = lists_of(points.offsets)
-        places = np.arange(len(rows), dtype=np.int64) - np.repeat(
-            points.offsets[:-1], counts
-        )
+        places = int64_range(len(rows)) - np.repeat(points.offsets[:-1], counts)
         words[:, start - 1] = counts
         words.view(np.uint32)[rows, 2 * start + places] = points.columns
         first_value = 8 // points.values.itemsize * (start + half)

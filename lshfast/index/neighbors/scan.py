@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from lshfast._common.rows import offsets_of
 from lshfast._common.types import UInt64Array
-from lshfast.index.keys import as_column, listed, offsets_of
+from lshfast.index.keys import as_column, listed
 from lshfast.index.measure import Measure
 from lshfast.index.stores.base import Store
 from lshfast.index.stores.searching import search_entries

@@ -23,6 +23,7 @@ import numpy as np
 from lshfast._common.atomic_files import at_once, atomic_file
 from lshfast._common.container import Manifest
 from lshfast._common.errors import FormatError
+from lshfast._common.rows import int64_range
 from lshfast._common.types import Int64Array
 from lshfast._common.visible import printable
 from lshfast.index.keys import Column, kind_of, listed, refusal, take
@@ -250,7 +251,7 @@ def places_by_shard(
     """
     numbers = shards_of(keys, shards)
     order = np.argsort(numbers, kind="stable")
-    ends = np.searchsorted(numbers[order], np.arange(shards + 1, dtype=np.int64))
+    ends = np.searchsorted(numbers[order], int64_range(shards + 1))
     given_places = order if places is None else places[order]
     return [
         (number, given_places[ends[number] : ends[number + 1]])

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.errors import FormatError
+from lshfast._common.rows import int64_range, offsets_of
 from lshfast._common.types import Int64Array, UInt8Array, UInt32Array, UInt64Array
 from lshfast.index.keys import (
     INTEGERS,
@@ -24,7 +25,6 @@ from lshfast.index.keys import (
     kind_of,
     listed,
     lists_of,
-    offsets_of,
     take,
 )
 from lshfast.index.shards.blocks import BLOCK_BYTES, RemoteBytes
@@ -269,7 +269,7 @@ class RangeTables:
             bits=p.bits,
             head=p.head,
         )
-        numbers, _ = tables.admit(np.arange(len(rows), dtype=np.int64))
+        numbers, _ = tables.admit(int64_range(len(rows)))
         tables.write(numbers, self.signatures_of(rows), copy=False)
         offsets, places, values = tables.query(signatures, least)
         return offsets, tables.names_of(places), values
@@ -299,7 +299,7 @@ class RangeTables:
         wide_tags = tags.astype(np.uint64)
         positions = (wide_tags * self._capacities[tables] >> _HALF).astype(np.int64)
         positions &= ~7
-        waiting = np.arange(len(tags), dtype=np.int64)
+        waiting = int64_range(len(tags))
         while len(waiting):
             lengths = self._lengths[tables[waiting]]
             # Windows end with the table at the latest, with NO_ENTRY, which ends all searches.
@@ -308,14 +308,14 @@ class RangeTables:
             places = self._first_entries[tables[waiting]] + firsts
             windows = self._values("tables", places, width)
             is_before = (
-                firsts[:, np.newaxis] + np.arange(width, dtype=np.int64)
+                firsts[:, np.newaxis] + int64_range(width)
                 < (positions[waiting, np.newaxis])
             )
             is_end = (windows >> _HALF) >= wide_tags[waiting, np.newaxis]
             is_end &= ~is_before
             ends = is_end.argmax(axis=1)
             is_found = is_end.any(axis=1)
-            stopped = windows[np.arange(len(waiting), dtype=np.int64), ends]
+            stopped = windows[int64_range(len(waiting)), ends]
             is_equal = is_found & (stopped >> _HALF == wide_tags[waiting])
             entries[waiting[is_equal]] = stopped[is_equal]
             positions[waiting] = firsts + width
@@ -338,15 +338,15 @@ class RangeTables:
             raise FormatError("pool: blocks overlap")
         # Slots are read in windows of equal width; those behind a block are left out.
         window_counts = -(-slots // POOL_SLOTS)
-        places = np.repeat(np.arange(len(units), dtype=np.int64), window_counts)
-        ranks = np.arange(len(places), dtype=np.int64)
+        places = np.repeat(int64_range(len(units)), window_counts)
+        ranks = int64_range(len(places))
         ranks -= np.repeat(offsets_of(window_counts)[:-1], window_counts)
         starts = firsts[places] + 2 + POOL_SLOTS * ranks
         ends = firsts[places] + 2 + slots[places]
         width = min(POOL_SLOTS, words)
         window_starts = np.minimum(starts, words - width)
         windows = self._values("pool", window_starts, width)
-        numbers = window_starts[:, np.newaxis] + np.arange(width, dtype=np.int64)
+        numbers = window_starts[:, np.newaxis] + int64_range(width)
         is_slot = (numbers >= starts[:, np.newaxis]) & (numbers < ends[:, np.newaxis])
         is_slot &= windows != _NO_ROW
         rows: Int64Array = windows[is_slot].astype(np.int64)

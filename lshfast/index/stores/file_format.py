@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from lshfast._common.container import check_version, is_sealed, sealed
 from lshfast._common.errors import FormatError
+from lshfast._common.rows import int64_range
 from lshfast._common.types import Int64Array, UInt8Array, UInt32Array, UInt64Array
 from lshfast.index.keys import Column, listed, take
 from lshfast.index.stores.segment import PIECE_ROWS, Segment
@@ -406,9 +407,7 @@ def _check_rows(segment: Segment, p: Parameters) -> None:
     """
     expected_sums = np.zeros((2, p.bands + 1), np.uint64)
     for start in range(0, segment.tables.limit, PIECE_ROWS):
-        rows = np.arange(
-            start, min(start + PIECE_ROWS, segment.tables.limit), dtype=np.int64
-        )
+        rows = int64_range(start, min(start + PIECE_ROWS, segment.tables.limit))
         try:
             tags = segment.tables.tags_of(rows).astype(np.uint64)
         except ValueError as error:
@@ -464,7 +463,7 @@ def _entries(table: UInt64Array, pool: UInt32Array) -> Iterator[UInt64Array]:
         tags = blocks & ~_LOW
         small = slots <= PIECE_ROWS // 64
         ends = np.cumsum(slots[small], dtype=np.int64)
-        at = np.arange(slots[small].sum(), dtype=np.int64)
+        at = int64_range(slots[small].sum())
         at += np.repeat(first[small] - (ends - slots[small]), slots[small])
         yield _rows_of(np.repeat(tags[small], slots[small]), pool[at])
         for block in np.flatnonzero(~small).tolist():

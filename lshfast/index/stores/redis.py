@@ -34,6 +34,7 @@ import numpy as np
 
 from lshfast._common.errors import FormatError
 from lshfast._common.extras import optional
+from lshfast._common.rows import int64_range, offsets_of
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.keys import (
     INTEGERS,
@@ -41,7 +42,6 @@ from lshfast.index.keys import (
     as_column,
     duplicate,
     listed,
-    offsets_of,
 )
 from lshfast.index.measure import measure_of
 from lshfast.index.stores import redis_scripts as scripts
@@ -572,9 +572,7 @@ class RedisStore(Store):
         self._refuse_damage(members, letters)
         there = _present(letters)
         numbers = np.frombuffer(counts, "<u4").astype(np.int64)
-        query_rows = np.repeat(
-            np.arange(row, row + len(numbers), dtype=np.int64), numbers
-        )
+        query_rows = np.repeat(int64_range(row, row + len(numbers)), numbers)
         entry_rows = np.frombuffer(member_places, "<u4")
         query_rows = query_rows[there[entry_rows]]
         entry_rows = (np.cumsum(there, dtype=np.int64) - 1)[

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lshfast._common.rows import int64_range, offsets_of
 from lshfast._common.threads import ordered_map
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.keys import (
@@ -24,7 +25,6 @@ from lshfast.index.keys import (
     kind_of,
     listed,
     matched,
-    offsets_of,
     refusal,
     take,
 )
@@ -573,9 +573,7 @@ def _by_query(
         return offsets[0], keys, values
     counts = [np.zeros(m, np.int64), *map(np.diff, offsets)]
     all_offsets = offsets_of(np.sum(counts, axis=0))
-    query = np.concatenate(
-        [np.repeat(np.arange(m, dtype=np.int64), count) for count in counts]
-    )
+    query = np.concatenate([np.repeat(int64_range(m), count) for count in counts])
     order = np.argsort(query, kind="stable")
     return all_offsets, take(keys, order), values[order] if len(values) else values
 
@@ -587,8 +585,8 @@ def names_in(segments: list[Segment], rows: Int64Array) -> Column:
     numbers = rows >> 32
     places = np.empty(len(rows), np.int64)
     order = np.argsort(numbers, kind="stable")
-    places[order] = np.arange(len(rows), dtype=np.int64)
-    ends = np.searchsorted(numbers[order], np.arange(len(segments) + 1, dtype=np.int64))
+    places[order] = int64_range(len(rows))
+    ends = np.searchsorted(numbers[order], int64_range(len(segments) + 1))
     rows = rows[order] & 0xFFFFFFFF
     names = [
         segment.names_of(rows[ends[i] : ends[i + 1]])

@@ -10,8 +10,9 @@ import numpy as np
 
 from lshfast._common.checks import check_int
 from lshfast._common.choices import OnDuplicate as OnDuplicate
+from lshfast._common.rows import offsets_of
 from lshfast._common.types import Float64Array, Int64Array, UInt8Array, UInt64Array
-from lshfast.index.keys import Column, concatenate, duplicate, offsets_of
+from lshfast.index.keys import Column, concatenate, duplicate
 from lshfast.index.measure import MOST_WORDS, Measure, measure_of
 
 # The most bytes of the description of a family.

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.progress import Progress
+from lshfast._common.rows import int64_range
 from lshfast._common.types import Int64Array
 from lshfast._engine.account.earlier import EarlierFigures
 from lshfast._engine.account.findings import Findings, ReadRows
@@ -220,7 +221,7 @@ class _CappedRun:
             rows = rows.without(key_copies.rows)
             is_compared[key_copies.rows] = False
         chosen = compared_copies(rows.first[:new], self.keep, ranks)
-        is_compared[:new] &= chosen == np.arange(new, dtype=np.int64)
+        is_compared[:new] &= chosen == int64_range(new)
         # Earlier rows are compared with new rows alone.
         has_new = np.zeros(len(is_compared), np.bool_)
         has_new[rows.labels[:new][is_compared[:new]]] = True
@@ -338,9 +339,7 @@ class _CappedRun:
         total = int((part_of != NO_PART).sum())
         done = 0
         order = np.argsort(part_of, kind="stable")
-        starts = np.searchsorted(
-            part_of[order], np.arange(len(files) + 1, dtype=np.int64)
-        )
+        starts = np.searchsorted(part_of[order], int64_range(len(files) + 1))
         for number, file in enumerate(files):
             own = order[starts[number] : starts[number + 1]].astype(np.int64)
 

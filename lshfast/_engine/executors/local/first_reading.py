@@ -17,6 +17,7 @@ import numpy as np
 
 from lshfast._common.growing import GrowingArray
 from lshfast._common.progress import Progress
+from lshfast._common.rows import int64_range
 from lshfast._common.types import BoolArray, Int64Array
 from lshfast._engine.against import Earlier, EarlierRows
 from lshfast._engine.budget import Budget
@@ -231,7 +232,7 @@ class FirstReading:
                 nbytes = marks.nbytes
                 first = marks.first()
                 new = self.all_rows.new
-                first[new:] = np.arange(new, len(first), dtype=np.int64)
+                first[new:] = int64_range(new, len(first))
                 empty = int(marks.empty[:new].sum())
                 del words, marks
                 earlier = None if removed is None else removed.finished()
@@ -265,7 +266,7 @@ class FirstReading:
                 yield batch
 
         def again() -> Iterator[Texts]:
-            every = np.arange(len(lengths), dtype=np.int64)
+            every = int64_range(len(lengths))
             return (
                 batch
                 for _, batch in texts_again(

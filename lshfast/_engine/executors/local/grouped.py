@@ -17,6 +17,7 @@ from lshfast._common.arrow_columns import python_values
 from lshfast._common.atomic_files import all_or_none
 from lshfast._common.extras import optional
 from lshfast._common.progress import Progress
+from lshfast._common.rows import offsets_of
 from lshfast._common.threads import quick_switches
 from lshfast._common.types import Float64Array, Int64Array
 from lshfast._engine.account.display import SIMILARITY_NAMES
@@ -79,8 +80,7 @@ class _RowGroups:
 
     @property
     def _offsets(self) -> Int64Array:
-        offsets = np.zeros(len(self.keys) + 1, np.int64)
-        np.cumsum(np.bincount(self.of_row, minlength=len(self.keys)), out=offsets[1:])
+        offsets = offsets_of(np.bincount(self.of_row, minlength=len(self.keys)))
         return offsets
 
     @property
