@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import platform
 import subprocess
 import sys
 import time
@@ -29,6 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from data import decoded, raw_members
+from processes import described_run
 
 import lshfast
 from lshfast._cli.demo import standard_library
@@ -323,15 +323,6 @@ def compare_times(path: Path, turns: int) -> None:
     )
 
 
-def commit() -> str:
-    """Return the commit of this repository, or "unknown"."""
-    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
-    return (
-        subprocess.run(command, capture_output=True, text=True).stdout.strip()
-        or "unknown"
-    )
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description="How often the intervals of a check hold the truth."
@@ -362,9 +353,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in (TARBALL, CHICAGO):
         if not (arguments.folder / name).is_file():
             parser.error(f"{arguments.folder / name} is missing")
-    print(
-        f"{platform.machine()}, Python {platform.python_version()}, commit {commit()}, {arguments.seeds} seeds"
-    )
+    print(f"{described_run()}, {arguments.seeds} seeds")
     print(" | ".join(COLUMNS), flush=True)
     shares, right, start = [], True, time.perf_counter()
     for case in cases(arguments.folder):

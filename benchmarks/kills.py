@@ -16,10 +16,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import datetime
 import hashlib
 import os
-import platform
 import random
 import shutil
 import signal
@@ -35,7 +33,7 @@ from statistics import mean, median
 from typing import Any
 
 from data import synthetic, write_jsonl
-from processes import processes_below
+from processes import described_run, processes_below
 
 ROOT = Path(__file__).parents[1]
 
@@ -368,17 +366,6 @@ def outcome_of(runs: Any, kills: int, rng: random.Random) -> Outcome:
     return outcome
 
 
-def commit() -> str:
-    """Return the commit of this repository."""
-    done = subprocess.run(
-        ["git", "describe", "--always", "--dirty"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    return done.stdout.strip() or "unknown"
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -390,10 +377,7 @@ def main() -> int:
     options = parser.parse_args()
     rng = random.Random(1)
     faults = []
-    print(
-        f"{datetime.date.today()}, commit {commit()}, {options.rows:,} rows, {platform.machine()}",
-        flush=True,
-    )
+    print(f"{described_run()}, {options.rows:,} rows", flush=True)
     print(
         "| way | runs | killed before the end | seconds without a kill | times that: mean | most | faults |"
     )

@@ -1,9 +1,11 @@
-"""The processes that a process has started, and what they all take."""
+"""The processes that a process has started, and what they all take; where and of which code a run is."""
 
 from __future__ import annotations
 
 import contextlib
+import datetime
 import os
+import platform
 import subprocess
 import threading
 import time
@@ -102,3 +104,20 @@ def measured(command: Sequence[str]) -> Taken:
     thread.join()
     waited_seconds = usage.ru_utime + usage.ru_stime
     return Taken(process.returncode, max(seconds, waited_seconds), nbytes)
+
+
+def described_run() -> str:
+    """Return the date, the commit of this repository and the machine, for the head of a result."""
+    command = [
+        "git",
+        "-C",
+        str(Path(__file__).parent),
+        "describe",
+        "--always",
+        "--dirty",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    commit = done.stdout.strip() or "unknown"
+    machine = f"{platform.machine()}, {os.cpu_count()} CPUs"
+    python = platform.python_version()
+    return f"{datetime.date.today()}, commit {commit}, {machine}, Python {python}"
