@@ -26,6 +26,12 @@ def parsed(arguments):
         "--crashes", action="store_true", help="states after crashes, instead of faults"
     )
     parser.add_argument(
+        "--unsynced",
+        type=int,
+        default=0,
+        help="all states after crashes where at most so many changes are not synced",
+    )
+    parser.add_argument(
         "--most", type=int, default=1000, help="faults of a scenario and kind"
     )
     parser.add_argument("--seed", type=int, default=0, help="of what is drawn")
@@ -84,9 +90,7 @@ def crashes(options, library):
         for name in options.scenarios or CRASHES:
             began = time.perf_counter()
             with tempfile.TemporaryDirectory(dir=folder_of_all) as folder:
-                counts, wrong = crash_campaign(
-                    name, library, Path(folder), options.most, options.seed
-                )
+                counts, wrong = crash_campaign(name, library, Path(folder), options)
             figures = ", ".join(f"{count:,} {what}" for what, count in counts.items())
             seconds = time.perf_counter() - began
             print(f"{name}, crashes: {figures}, {seconds:.0f} s", flush=True)

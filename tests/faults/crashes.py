@@ -8,7 +8,7 @@ import tempfile
 import traceback
 from collections import Counter
 
-from tests.faults.disk import Disk, lay
+from tests.faults.disk import Disk, digest_of, lay
 from tests.faults.injection import TEMPORARY, snapshot
 from tests.faults.scenarios import CRASHES
 
@@ -17,8 +17,9 @@ from tests.faults.scenarios import CRASHES
 HIDDEN = re.compile(r"\..*\.[0-9a-f]{16}\.part")
 HIDDEN_FOLDER = re.compile(r"\.lshfast-.*")
 
-# The share of states after which the work is done again, which takes as long as the work.
-SHARE_AGAIN = 1.0
+# The share of states after which the work is done again although it was done after one that differs in nothing but the
+# contents of hidden files of outputs.
+SHARE_AGAIN = 0.02
 
 
 class Crashes:
@@ -62,12 +63,19 @@ class Crashes:
     def _is_read(self, name):
         """Return whether a user reads a file: outputs, but no hidden files, locks and work folders."""
         first = name.split("/")[0]
-        is_hidden = HIDDEN.fullmatch(os.path.basename(name)) or HIDDEN_FOLDER.fullmatch(
-            first
-        )
+        is_hidden = is_hidden_output(name) or HIDDEN_FOLDER.fullmatch(first)
         is_lock = name.endswith(".lock")
         is_work = first in (*self.scenario.ignored, *self.scenario.left)
         return not (is_hidden or is_lock or is_work)
+
+    def contents_met(self, state):
+        """Return a digest of what the next run meets: of hidden files of outputs the names, since it removes them."""
+        return digest_of(
+            {
+                name: b"" if is_hidden_output(name) else content
+                for name, content in state.items()
+            }
+        )
 
     def tried(self, state, is_again):
         """Build a state and look at it; return whether all is old, new, or some of both, and faults."""
@@ -114,14 +122,22 @@ class Crashes:
         return faults
 
 
-def crash_campaign(name, library, folder, most, seed=0):
+def is_hidden_output(name):
+    """Return whether a file is one that gets the name of an output when it is complete."""
+    return bool(HIDDEN.fullmatch(os.path.basename(name)))
+
+
+def crash_campaign(name, library, folder, options):
     """Try the states of a scenario; return the counts, and the faults of those that went wrong."""
     crashes = Crashes(name, folder, library)
-    chance = random.Random(seed)
+    chance = random.Random(options.seed)
     counts = Counter(changes=len(crashes.disk.changes))
     wrong = []
-    for state in crashes.disk.states(most, seed):
-        is_again = chance.random() < SHARE_AGAIN
+    met = set()
+    for state in crashes.disk.states(options.most, options.seed, options.unsynced):
+        digest = crashes.contents_met(state)
+        is_again = digest not in met or chance.random() < SHARE_AGAIN
+        met.add(digest)
         kind, faults = crashes.tried(state, is_again)
         counts["states"] += 1
         counts[kind] += 1

@@ -1,21 +1,24 @@
 """A model of a disk: from the calls that a run made, the states that a crash may leave.
 
-What is synced is there. Of the rest, any part may be: each block of a write, each change of a file's size, and
-each change of a folder's names, in any combination. (A rename is one change: the new name is there and
-the old one is not.) See Pillai et al., "All file systems are not created equal", OSDI 2014.
+What is synced is there. Of the rest, any part may be, in any order: each block of a write, each change of a file's
+size, and each change of a folder's names. (A rename is one change: the new name is there and the old one is
+not.) See Pillai et al., "All file systems are not created equal", OSDI 2014.
 """
 
 import hashlib
+import math
 import os
 import random
 import struct
-from itertools import product
+import sys
+from contextlib import suppress
+from graphlib import CycleError, TopologicalSorter
+from itertools import combinations, islice, product
 from pathlib import Path
 from typing import NamedTuple
 
 HEAD = struct.Struct("<IIIIQQQ")
 BLOCK_BYTES = 4096
-MOST_EXHAUSTIVE = 12
 NAMES = "cmdurl"  # the changes of names: create, mkdir, rmdir, unlink, rename, link
 
 
@@ -27,6 +30,11 @@ class Change(NamedTuple):
     names: tuple
     offset: int = 0
     data: bytes = b""
+
+    @property
+    def end(self):
+        """The first byte behind those that it changes."""
+        return self.offset + len(self.data) if self.operation == "w" else sys.maxsize
 
 
 def read_log(path):
@@ -130,10 +138,10 @@ class Disk:
         return durable[::-1], lost[::-1]
 
     def state(self, places):
-        """Return the contents of files, by paths, after some of the changes; None for folders."""
+        """Return the contents of files, by paths, after changes in an order; None for folders."""
         names = dict(self.files)
         contents = {number: bytearray(data) for number, data in self.contents.items()}
-        for place in sorted(places):
+        for place in places:
             change = self.changes[place]
             if change.operation == "w":
                 content = contents[change.file]
@@ -152,13 +160,22 @@ class Disk:
             if is_reached(name, names)
         }
 
-    def states(self, most, seed=0):
-        """Yield the different states after a crash: all subsets of up to 12 changes, else some.
+    def states(self, most, seed=0, unsynced=0):
+        """Yield the different states after a crash.
+
+        Parameters
+        ----------
+        most : int
+            The number of states to draw; each end of the calls has an equal share.
+        seed : int
+            Of what is drawn.
+        unsynced : int
+            Where at most so many changes are pending, all of their subsets in all orders are built.
 
         Yields
         ------
         dict
-            As of `state`. At most `most` different ones; if there are more, each end of the calls has its share.
+            As of `state`; those with equal contents once.
         """
         chance = random.Random(seed)
         ends = range(len(self.changes) + 1)
@@ -166,17 +183,45 @@ class Disk:
         seen = set()
         for end in ends:
             durable, lost = self.pending(end)
-            for choice in subsets(len(lost), share, chance):
-                kept = [
-                    place
-                    for place, is_kept in zip(lost, choice, strict=True)
-                    if is_kept
-                ]
-                state = self.state(durable + kept)
-                digest = digest_of(state)
-                if digest not in seen:
-                    seen.add(digest)
-                    yield state
+            is_all = len(lost) <= unsynced
+            for kept in subsets(lost, math.inf if is_all else share, chance):
+                for order in self._orders(kept, is_all, chance):
+                    state = self.state(durable + order)
+                    digest = digest_of(state)
+                    if digest not in seen:
+                        seen.add(digest)
+                        yield state
+
+    def _orders(self, places, is_all, chance):
+        """Yield orders of changes: that of the calls, and all others that may lead to other states, or one.
+
+        Only changes that meet, in a name or in bytes of a file, are exchanged.
+        """
+        pairs = [pair for pair in combinations(places, 2) if self._meet(*pair)]
+        yield list(places)
+        if is_all:
+            choices = islice(product((False, True), repeat=len(pairs)), 1, None)
+        else:
+            choices = [[chance.random() < 0.5 for _ in pairs]]
+        for choice in choices:
+            earlier = {place: set() for place in places}
+            for (first, second), is_exchanged in zip(pairs, choice, strict=True):
+                if is_exchanged:
+                    earlier[first].add(second)
+                else:
+                    earlier[second].add(first)
+            with suppress(CycleError):
+                yield list(TopologicalSorter(earlier).static_order())
+
+    def _meet(self, first, second):
+        """Return whether the order of two changes matters."""
+        one = self.changes[first]
+        other = self.changes[second]
+        if one.operation in NAMES and other.operation in NAMES:
+            return bool({*one.names} & {*other.names} - {""})
+        if one.operation in NAMES or other.operation in NAMES or one.file != other.file:
+            return False
+        return one.offset < other.end and other.offset < one.end
 
     def _moved_files(self):
         """Return the files that each rename and link is about, by its place: the ends of their paths, and numbers.
@@ -234,20 +279,21 @@ def blocks(change):
     return parts
 
 
-def subsets(count, most, chance):
-    """Yield choices among changes: all if they are few, else none, all, all but one, and random ones."""
-    if count <= MOST_EXHAUSTIVE and 2**count <= most:
-        yield from product((False, True), repeat=count)
+def subsets(places, most, chance):
+    """Yield subsets of changes: all, unless they are too many; else none, all, all but one, one, random ones."""
+    if 2 ** len(places) <= most:
+        for size in range(len(places) + 1):
+            yield from combinations(places, size)
         return
-    yield (False,) * count
-    yield (True,) * count
-    singles = chance.sample(range(count), min(count, most // 4))
-    for one in singles:
-        yield tuple(at != one for at in range(count))
-        yield tuple(at == one for at in range(count))
+    yield []
+    yield places
+    singles = chance.sample(places, min(len(places), most // 4))
+    for single in singles:
+        yield [place for place in places if place != single]
+        yield [single]
     for _ in range(max(0, most - 2 - 2 * len(singles))):
         share = chance.random()
-        yield tuple(chance.random() < share for _ in range(count))
+        yield [place for place in places if chance.random() < share]
 
 
 def digest_of(state):

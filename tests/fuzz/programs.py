@@ -6,9 +6,11 @@ Sources are compiled again if they, a header or the flags have changed.
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import subprocess
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -55,14 +57,16 @@ def library() -> Path:
     headers = [*(ROOT / "src").glob("**/*.h")]
     flags = [*FLAGS, "-fsanitize=fuzzer-no-link", "-Isrc"]
     objects = []
+    commands = []
+    (BUILT / "objects").mkdir(parents=True, exist_ok=True)
     for source in sources:
         name = f"{source.stem}-{digest_of([source, *headers], flags)}.o"
         target = BUILT / "objects" / name
         objects.append(str(target))
-        if target.exists():
-            continue
-        target.parent.mkdir(parents=True, exist_ok=True)
-        compiled([*flags, "-c", str(source), "-o", str(target)])
+        if not target.exists():
+            commands.append([*flags, "-c", str(source), "-o", str(target)])
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(compiled, commands))
     archive = BUILT / f"kernels-{digest_of(map(Path, objects), flags)}.a"
     if not archive.exists():
         subprocess.run(["ar", "rcs", str(archive), *objects], check=True)
