@@ -87,7 +87,7 @@ static void begin_table(struct world *world, size_t t, const uint64_t *base) {
     struct band_tables *index = world->index + t;
     struct band_tables_batch batch;
     static int64_t rows[MOST_ROWS];
-    size_t done = 0, n = world->n[t] = 1 + below(MOST_ROWS);
+    size_t done = 0, n = world->n[t] = 1 + case_size(below(MOST_ROWS), 40);
     world->rows[t] = numbers(n * K);
     for (size_t i = 0; i < n; i++) {
         write_code(world->rows[t] + i * K, base);
@@ -160,7 +160,7 @@ static void search(const struct world *world) {
                                  .reach = REACH, .near = near, .enough = enough, .work = 1 + below(9000)};
     static int64_t offsets[QUERIES + 1], examined[QUERIES];
     enum band_tables_outcome outcome = BAND_TABLES_UNFINISHED;
-    size_t next = 0;
+    size_t next = 0, queries = case_size(QUERIES, 4);
     search.kernels = hamming_levels[below(2) ? top_level() : 0];
     search.products = products_levels[below(2) ? top_level() : 0];
     search.most = below(2) ? SIZE_MAX : 1 + below(20);
@@ -173,11 +173,11 @@ static void search(const struct world *world) {
         outcome = BAND_TABLES_UNFINISHED;
         search.used = next = 0;
         while (outcome == BAND_TABLES_UNFINISHED) {
-            outcome = code_search_run(&search, world->codes, world->points, QUERIES, &next, examined, offsets);
+            outcome = code_search_run(&search, world->codes, world->points, queries, &next, examined, offsets);
         }
-        CHECK(outcome == BAND_TABLES_ANSWERED && next == QUERIES);
+        CHECK(outcome == BAND_TABLES_ANSWERED && next == queries);
     }
-    for (size_t query = 0; query < QUERIES; query++) {
+    for (size_t query = 0; query < queries; query++) {
         const uint64_t *point = world->points + query * PAYLOAD;
         const unsigned last = last_level(world, query, &search);
         double farthest = -1;

@@ -37,7 +37,7 @@ static uint64_t token_of(size_t kind, size_t element) {
 }
 
 static void draw_row(struct corpus *c, size_t row, size_t kind, size_t elements, size_t long_rows) {
-    size_t n = row < long_rows ? 20000 + below(3) : below(24), made = 0, missing = 1 + below(4);
+    size_t n = case_size(row < long_rows ? 20000 + below(3) : below(24), 100), made = 0, missing = 1 + below(4);
     if (row < long_rows) elements = n + 200;
     uint64_t *tokens = buffer(n * sizeof *tokens);
     for (size_t element = 0; element < elements && made < n; element++) {
@@ -59,7 +59,7 @@ static void draw_row(struct corpus *c, size_t row, size_t kind, size_t elements,
 static struct corpus new_corpus(size_t round) {
     struct corpus c = {0};
     size_t long_rows = round % 50 == 49 ? 3 : 0, kind = below(3), elements = 12 + below(24);
-    c.n = long_rows + below(round % 8 ? 40 : 200);
+    c.n = long_rows + case_size(below(round % 8 ? 40 : 200), 40);
     c.bands = 1 + below(4);
     c.k = 1 + below(6);
     c.tokens = buffer(c.n * sizeof *c.tokens);
@@ -492,10 +492,10 @@ static void check_row_pairs(const struct corpus *c, size_t least) {
 /* Buckets of signatures as keys, in as many rounds as fill some counters, beside a count of each key. With 32 bits, the few
  * different keys hardly share a counter. */
 static void check_crowded_buckets(const struct corpus *c) {
-    unsigned bits = below(8) ? 1 + (unsigned)below(12) : 22;
+    unsigned bits = below(8) ? 1 + (unsigned)below(12) : (unsigned)case_size(22, 12);
     uint64_t multiplier = anything() | 1;
     uint8_t *counts = calloc((size_t)1 << bits, 1), *crowded = buffer(c->n);
-    size_t rounds = 1 + below(300);
+    size_t rounds = 1 + case_size(below(300), 10);
     CHECK(counts);
     for (size_t round = 0; round < rounds; round++) {
         crowded_buckets_count(c->signatures, c->k, c->n, multiplier, bits, counts, crowded);

@@ -76,6 +76,9 @@ static inline uint8_t *rest_of_input(size_t *length) {
     return rest;
 }
 
+/* A size of a case, which is at most `small` but for one of 64, so that many cases are tried in a second. */
+static inline size_t case_size(size_t size, size_t small) { return size > small && below(64) ? 1 + size % small : size; }
+
 /* A case of many: one, drawn. */
 #define EACH_ROUND(round, n) (size_t round = below(n), round##_end = round + 1; round < round##_end; round++)
 
@@ -89,6 +92,12 @@ static inline uint8_t *rest_of_input(size_t *length) {
 static inline uint64_t anything(void) { return mix64(random_state += UINT64_C(0x9E3779B97F4A7C15)); }
 
 static inline size_t below(uint64_t n) { return (size_t)(anything() % n); }
+
+/* A size of a case; fuzzed ones are small. */
+static inline size_t case_size(size_t size, size_t small) {
+    (void)small;
+    return size;
+}
 
 /* Cases that are drawn: `for EACH_ROUND(round, n)`. */
 #define EACH_ROUND(round, n) (size_t round = 0; round < (n); round++)

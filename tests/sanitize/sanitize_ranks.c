@@ -16,7 +16,7 @@ static struct rows draw_rows(void) {
     size_t different = 1 + below(below(2) ? 30 : 3000), total = 0;
     rows.n = below(MOST_SETS + 1);
     for (size_t i = 0; i < rows.n; i++) {
-        total += below(below(4) ? 20 : 300);
+        total += case_size(below(below(4) ? 20 : 300), 20);
         rows.starts[i + 1] = total;
     }
     rows.tokens = numbers(total);

@@ -114,7 +114,7 @@ static uint32_t some_tag(size_t kind, size_t i) {
 static void check_tables(void) {
     for EACH_ROUND(round, 600) {
         size_t tags = 1 + below(round % 3 == 0 ? 3 : 60), rows = 1 + below(round % 3 == 0 ? 300 : 40);
-        size_t slack = below(4), steps = 500;
+        size_t slack = below(4), steps = case_size(500, 60);
         struct tables_table table = new_table(1 + below(20), slack);
         struct tables_pool pool = new_pool(below(6));
         uint32_t *tag = buffer(tags * sizeof *tag);
@@ -334,6 +334,7 @@ static struct side play(const struct tables_kernels *kernels, size_t round) {
     for (size_t b = 0; b < batches; b++) {
         size_t n = below(b % 2 ? 12 : 200);
         if (round % 25 == 0) n = round % 50 ? 2047 + b % 3 : 2040 + below(2000);
+        n = case_size(n, 40);
         records[b] = some_records(n, below(16), b << 16, &counts[b]);
         put_batch(&side, kernels, records[b], counts[b]);
         CHECK(tables_is_sound(&side.table, &side.pool, limit));
@@ -784,7 +785,7 @@ static uint64_t slow_checksum(const uint8_t *bytes, size_t n) {
 
 static void check_checksums(void) {
     for EACH_ROUND(round, 1500) {
-        size_t n = round < 200 ? round : below(round % 20 ? 700 : 20000), most = 1 + below(round % 20 ? 80 : 15000);
+        size_t n = case_size(round < 200 ? round : below(round % 20 ? 700 : 20000), 200), most = 1 + below(round % 20 ? 80 : 15000);
         uint8_t *bytes = buffer(n);
         for (size_t i = 0; i < n; i++) bytes[i] = (uint8_t)anything();
         uint64_t wanted = slow_checksum(bytes, n);

@@ -202,7 +202,7 @@ static void check_searches(void) {
     static const size_t SHAPES[][2] = {{1, 1}, {2, 1}, {4, 2}, {8, 1}, {9, 1}, {16, 4}, {17, 2}, {40, 8}, {64, 40}};
     static const size_t SIZES[] = {0, 1, 7, 8, 9, 20, 63, 64, 65, 100, 300, 520};
     for EACH_ROUND(round, 10 * COUNT(SHAPES) * COUNT(SIZES)) {
-        const size_t *shape = SHAPES[round % COUNT(SHAPES)], rows = SIZES[round / COUNT(SHAPES) % COUNT(SIZES)];
+        const size_t *shape = SHAPES[round % COUNT(SHAPES)], rows = case_size(SIZES[round / COUNT(SHAPES) % COUNT(SIZES)], 65);
         struct table table = new_table(shape[0], shape[1], rows);
         size_t starts[4] = {0, below(rows + 1), 0, rows};
         starts[2] = starts[1] + below(rows - starts[1] + 1);
@@ -275,7 +275,7 @@ static void check_marks(void) {
 
 static void check_sorting(void) {
     for EACH_ROUND(round, 300) {
-        size_t n = round < 100 ? round : below(4000);
+        size_t n = case_size(round < 100 ? round : below(4000), 100);
         uint64_t *codes = numbers(n), *scratch = numbers(n), *before = numbers(n), mask = UINT64_MAX << below(64);
         uint32_t *rows = buffer(n * sizeof *rows), *scratch_rows = buffer(n * sizeof *rows);
         if (below(2)) mask >>= below(60);
