@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from lshfast.records import match_records
-from lshfast.records.tables.alike_columns import alike_columns, fields_to_give
+from lshfast.records.tables.alike_columns import (
+    MOST_CHARACTERS,
+    alike_columns,
+    fields_to_give,
+    samples_of,
+)
 
 RNG = np.random.default_rng(3)
 WORDS = ["".join(RNG.choice(list("abdeiklmnorstu"), 6)) for _ in range(200)]
@@ -74,6 +79,19 @@ def test_a_value_of_a_megabyte_and_many_columns_are_looked_at_in_part():
     long = [str(place) + "x" * 1_000_000 for place in range(4)]
     many = [(f"c{place}", long) for place in range(3)]
     assert alike_columns(many, many[:1]) == [("c0", "c0")]
+
+
+def test_many_columns_of_long_texts_are_looked_at_in_part():
+    rows = MOST_CHARACTERS // 8 // 200 + 400
+    columns = [
+        (f"c{place}", [f"{place}x{row}".ljust(300, "x") for row in range(rows)])
+        for place in range(8)
+    ]
+    samples = samples_of(columns)
+    sizes = [sum(map(len, sample.values)) for sample in samples]
+    assert max(sizes) <= MOST_CHARACTERS // 8
+    assert min(sizes) > MOST_CHARACTERS // 20
+    assert all(one.likeness(one) == 1 for one in samples)
 
 
 @pytest.mark.parametrize(

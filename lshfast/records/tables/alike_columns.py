@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import ceil
 from shlex import quote
 from typing import Any
 
@@ -24,6 +25,7 @@ MOST_ROWS = 100_000  # of each table that are looked at
 MOST_COLUMNS = 40  # of each table that are looked at
 MOST_VALUES = 20_000  # different values of a column that are looked at
 LONGEST = 200  # characters of a value that are looked at
+MOST_CHARACTERS = 1 << 22  # of all columns of a table that are looked at
 FEWEST_VALUES = 3  # different values of a column
 LEAST_ALIKE = 0.3
 WITH_DIGITS = ("code", "number", "date")  # kinds of values that are mostly digits
@@ -50,8 +52,13 @@ class ColumnSample:
     words: dict[str, float]
 
     @classmethod
-    def of(cls, name: str, column: Any) -> ColumnSample | None:
-        """Return the sample of a column; None if its values are no strings, numbers or dates."""
+    def of(
+        cls, name: str, column: Any, characters: int = MOST_CHARACTERS
+    ) -> ColumnSample | None:
+        """Return the sample of a column, with at most so many characters of its values.
+
+        None if the values are no strings, numbers or dates.
+        """
         try:
             codes, texts = distinct_texts(
                 [column[:: -(-len(column) // MOST_ROWS) or 1]]
@@ -59,7 +66,7 @@ class ColumnSample:
         except (TypeError, ValueError):
             return None
         counts = np.bincount(codes[0][codes[0] >= 0], minlength=len(texts))
-        places = _places_with_text(texts)
+        places = _places_with_text(texts, characters)
         sample = [texts[place][:LONGEST] for place in places.tolist()]
         kind = guess_kind(sample, counts[places]) if sample else "category"
         forms = normal_forms(sample) if sample else []
@@ -84,10 +91,13 @@ class ColumnSample:
         return max(of_values, of_words)
 
 
-def _places_with_text(texts: Sequence[str]) -> Int64Array:
+def _places_with_text(texts: Sequence[str], characters: int) -> Int64Array:
     """Return the places of some strings that are not blank, at even distances."""
     places = np.flatnonzero([bool(text.strip()) for text in texts])
-    return places[:: -(-len(places) // MOST_VALUES) or 1]
+    sizes = np.array([min(len(text), LONGEST) for text in texts], np.int64)
+    most = max(len(places) / MOST_VALUES, sizes[places].sum() / characters)
+    places = places[:: max(1, ceil(most))]
+    return places[np.cumsum(sizes[places], dtype=np.int64) <= characters]
 
 
 def alike_columns(
@@ -130,7 +140,9 @@ def alike_columns(
 def samples_of(columns: Iterable[tuple[str, Any]]) -> list[ColumnSample]:
     """Return the samples of the first columns that can be fields."""
     named = [column for column in columns if _can_be_typed(column[0])]
-    samples = (ColumnSample.of(*column) for column in named[:MOST_COLUMNS])
+    chosen = named[:MOST_COLUMNS]
+    characters = MOST_CHARACTERS // max(1, len(chosen))
+    samples = (ColumnSample.of(*column, characters) for column in chosen)
     return [sample for sample in samples if sample is not None]
 
 
