@@ -455,7 +455,7 @@ def _cheapest(
     for family in families:
         bound_probability = float(family.collision_probability(distance))
         allowed = misses * MISSES.get(family.name, 1.0)
-        sample_probability = np.minimum(usual_probability(family, sample), 1.0)
+        sample_probability: Float64Array | None = None
         for rows in range(1, MOST_ROWS + 1):
             band_probability = bound_probability**rows
             if band_probability < 1e-9:
@@ -467,12 +467,16 @@ def _cheapest(
             )
             if bands > MOST_BANDS or bands * rows > costs.most_slots:
                 break
+            entries_ns = n * (ENTRY_NS + rows * costs.slot_ns)
+            if best is not None and bands * entries_ns >= best[0]:
+                continue  # whatever the share of pairs is, which takes longest to compute
+            if sample_probability is None:
+                sample_probability = np.minimum(usual_probability(family, sample), 1.0)
             sharing = (
                 float(np.mean(sample_probability**rows))
                 if len(sample_probability)
                 else 0.0
             )
-            entries_ns = n * (ENTRY_NS + rows * costs.slot_ns)
             cost = bands * (entries_ns + n * n / 2 * sharing * costs.pair_ns)
             if best is None or cost < best[0]:
                 best = cost, family, Bands(bands, rows)
