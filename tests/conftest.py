@@ -59,6 +59,9 @@ LEVEL = ("level",)
 # the slow tests.
 MANY_CASES = 6
 
+# Of a test of some cases, one in so many is not slow.
+SOME_SHARE = 4
+
 # Of the cases that a test leaves to the slow tests, these run at least so many, and at least one in
 # SLOW_SHARE. The others are weekly.
 LEAST_SLOW_CASES = 1
@@ -121,6 +124,8 @@ def pytest_collection_modifyitems(config, items):
         slow_items = further_cases(cases)
         for item in slow_items:
             item.add_marker(pytest.mark.slow)
+        if cases[0].get_closest_marker("some_cases"):
+            continue  # each case shows something of its own
         slow_count = max(LEAST_SLOW_CASES, len(slow_items) // SLOW_SHARE)
         for item in sorted(slow_items, key=checksum_of_name)[slow_count:]:
             item.add_marker(pytest.mark.weekly)
@@ -134,6 +139,8 @@ def further_cases(cases):
     """Return the cases of a test that it leaves to slower runs."""
     if cases[0].get_closest_marker("one_case"):
         return cases[1:]
+    if cases[0].get_closest_marker("some_cases"):
+        return sorted(cases, key=checksum_of_name)[-(-len(cases) // SOME_SHARE) :]
     if cases[0].get_closest_marker("few_cases") or len(cases) >= MANY_CASES:
         chosen = few_cases([values_of(item) for item in cases])
         return [item for item, kept in zip(cases, chosen, strict=True) if not kept]

@@ -34,6 +34,7 @@ CHECKS = [
 ]
 
 
+@pytest.mark.some_cases
 @pytest.mark.parametrize(("estimator", "check"), CHECKS)
 def test_checks_of_scikit_learn(estimator, check):
     check(estimator)

@@ -158,6 +158,7 @@ TRUTH = {
 }
 
 
+@pytest.mark.some_cases
 @pytest.mark.parametrize("measure", KINDS)
 def test_build_add_query_remove(files, tmp_path, measure):
     index, options = tmp_path / "x.lsh", KINDS[measure]
@@ -231,6 +232,7 @@ def test_build_add_query_remove(files, tmp_path, measure):
         assert len(opened) == 248
 
 
+@pytest.mark.one_case
 @each_class
 def test_entries_that_are_no_copies(files, tmp_path, measure):
     index, options = tmp_path / "x.lsh", KINDS[measure]
@@ -281,6 +283,7 @@ def test_entries_that_are_no_copies(files, tmp_path, measure):
     )
 
 
+@pytest.mark.some_cases
 @pytest.mark.parametrize("measure", KINDS)
 def test_the_nearest_entries(files, tmp_path, measure):
     index, options = tmp_path / "x.lsh", KINDS[measure]
@@ -403,6 +406,7 @@ def test_tables_of_answers(files, tmp_path, measure):
     )
 
 
+@pytest.mark.one_case
 @each_class
 def test_indexes_of_dedup_and_of_build_are_the_same(files, tmp_path, measure):
     options = KINDS[measure]
@@ -1202,6 +1206,7 @@ def test_all_candidates_among_weighted_sets(files, tmp_path):
     )
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("seed", [1, 7])
 @pytest.mark.parametrize("named", ["strings", "integers"])
 def test_an_index_of_weighted_sets_in_python(tmp_path, seed, named):

@@ -278,6 +278,7 @@ VERBS = {
 }
 
 
+@pytest.mark.some_cases
 @pytest.mark.parametrize(
     "name",
     [
@@ -297,6 +298,7 @@ def test_commands_print_no_control_characters(name, folder, on_terminal):
     assert status is None or ended in (status, None if status == 0 else status)
 
 
+@pytest.mark.some_cases
 @pytest.mark.parametrize("name", VERBS)
 def test_what_verbs_print_begins_no_line(name, place, on_terminal, tmp_path):
     outputs = tmp_path / f"o{ENDING}"

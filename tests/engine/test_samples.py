@@ -65,7 +65,7 @@ def rows(number, share=0.5):
     return tuple(json.dumps({"text": text}) + "\n" for text in texts)
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("in_file", [1, 5, 100, 10_000])
 @pytest.mark.parametrize("kind", ["jsonl", "jsonl.gz"])
 def test_a_forecast_over_many_files(tmp_path, monkeypatch, in_file, kind):

@@ -50,7 +50,7 @@ def estimate(labels, places, contents=None):
     )
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.9])
 @pytest.mark.parametrize(
     ("sizes", "error"),

@@ -269,7 +269,7 @@ def test_weights_of_missed_items_raise_the_recall():
 # The least work
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("threshold", [0.4, 0.7])
 @pytest.mark.parametrize("costs", [None, Costs(1, 5, 1), Costs(0.01, 0, 3)])

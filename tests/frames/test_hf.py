@@ -257,6 +257,7 @@ def nested(texts):
     return datasets.Dataset.from_list(rows)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("column", ["chat[].turn", ["content", "in.side"]], ids=str)
 @pytest.mark.parametrize("is_stream", [False, True])
 def test_paths_and_several_columns(column, is_stream):

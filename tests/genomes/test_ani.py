@@ -45,6 +45,7 @@ def moments(x, n, k, scaled):
     return float(1 - q), float(sampled + variance / Fraction(n) ** 2)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("k", [1, 21, 31])
 @pytest.mark.parametrize("scaled", [1, 10])
 @pytest.mark.parametrize(
@@ -98,6 +99,7 @@ def binomial_tail(numbers, size, share):
     )
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("k", [1, 21, 31])
 @pytest.mark.parametrize("scaled", [1, 1000])
 @pytest.mark.parametrize(

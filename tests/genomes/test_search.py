@@ -117,6 +117,7 @@ def test_collections_with_different_scales():
     )
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("size", [1, 2, 7])
 @pytest.mark.parametrize("between", [False, True])
 def test_few_hashes_give_no_ani(size, between):

@@ -43,6 +43,7 @@ def test_sketches_of_sourmash(k):
     )
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("k", KS)
 def test_similarities_of_sourmash(k):
     """An interval of sourmash is a point for a containment of 1, where this one has the identities that allow it."""
@@ -111,6 +112,7 @@ def test_sketches_of_sequences(items, k, scaled, bottom):
     assert found.names == [str(row) for row in range(len(items))]
 
 
+@pytest.mark.slow
 def test_long_sequences_are_sketched_in_parts():
     """Repeated and large hashes are dropped on the way."""
     text = letters_of(200_000) * 12

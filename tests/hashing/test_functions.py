@@ -169,6 +169,7 @@ def test_collisions_of_drawn_functions(family, most, pair):
     assert collisions / count <= most + 4 * sqrt(most / count)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("pair", [(0, 1), (0, 2**63), (2**64 - 2, 2**64 - 1)])
 @pytest.mark.parametrize("kind", [MultiplyAddShift, StronglyUniversal])
 def test_pairs_of_buckets_of_drawn_functions(kind, pair):

@@ -106,6 +106,7 @@ def test_g3_all_permutations_of_a_larger_family(n):
     assert minwise_error(every, 4) == 0
 
 
+@pytest.mark.slow
 def test_g3_a_large_universe():
     """Images are those of a permutation, and each of four elements is first equally often."""
     family = RestrictedFamily(2**32, 4)
@@ -171,6 +172,7 @@ def test_g3_random_bits_of_a_draw():
     assert len({tuple(HalvingFamily(8).permutation(i)) for i in range(840)}) == 840
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("n", [16, 32])
 def test_drawn_permutations_are_min_wise(n):
     count = 2000
@@ -283,6 +285,7 @@ def test_linear_permutations_are_permutations(prime):
         ) == list(range(prime))
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(("k", "least"), [(3, 240), (5, 156), (8, 85)])
 def test_a9_least_probability_of_linear_permutations(k, least):
     """Modulo 31, some element comes first with .258, .168 and .091 only, never with less than 1 / (2 (k - 1))."""

@@ -60,7 +60,7 @@ def heic(folder, name, image, **options):
     return save(folder, name, image, quality=95, **options)
 
 
-@pytest.mark.few_cases
+@pytest.mark.some_cases
 @pytest.mark.parametrize("orientation", range(1, 9))
 def test_heic_is_upright(tmp_path, orientation):
     exif = Image.Exif()
@@ -181,6 +181,7 @@ def test_many_bits_and_other_colours(tmp_path):
     assert decode(save(tmp_path, "1.png", picture(1).convert("1"))).image.mode == "L"
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("kind", [np.float32, np.int32, np.uint16])
 def test_images_of_many_bits_are_converted_in_strips(tmp_path, kind):
@@ -258,6 +259,7 @@ def test_a_pipe_that_replaced_a_file_does_not_stop_the_run(tmp_path):
         decode(str(tmp_path / "pipe.png"))
 
 
+@pytest.mark.some_cases
 @pytest.mark.parametrize("suffix", ["png", "jpg", "gif", "webp", "tiff", "bmp"])
 def test_damaged_files_raise_one_kind_of_error(tmp_path, suffix):
     """Each file is damaged at random places, or cut; the image may still be readable."""
@@ -506,6 +508,7 @@ MANY = {
 }
 
 
+@pytest.mark.some_cases
 @pytest.mark.parametrize("name", MANY)
 def test_files_of_many_parts_are_refused(tmp_path, name):
     """Each part takes a step of a decoder, and some are copied again for each further one."""
@@ -537,6 +540,7 @@ FEW = {
 }
 
 
+@pytest.mark.some_cases
 @pytest.mark.parametrize("name", FEW)
 def test_files_of_some_parts_are_decoded(tmp_path, name):
     path = tmp_path / "a"

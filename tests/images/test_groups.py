@@ -67,6 +67,7 @@ def expected(hashes, radius, known, order):
 CODES = st.integers(0, 15) | st.integers(0, 2**64 - 1)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("batch", [2, 3, 512])
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
@@ -149,6 +150,7 @@ def test_an_image_in_colour_is_kept_before_a_grey_one_of_its_size(tmp_path):
     assert "of one size, a file in colour before a grey one" in page
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("kind", ["pdq", "dhash"])
 @pytest.mark.parametrize("side", [200, 400])
 @pytest.mark.parametrize("mode", ["P", "RGB", "RGBA"])

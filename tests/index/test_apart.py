@@ -208,6 +208,7 @@ def check_answers(case, answers, rows, limit, bound, k):
         assert len({key for key, _ in answer}) == len(answer)
 
 
+@pytest.mark.some_cases
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("k", [1, 3, 20, N])
 def test_the_k_best_that_are_no_copies(name, k):
@@ -231,6 +232,7 @@ def test_the_k_best_that_are_no_copies(name, k):
             ) == list(answers)
 
 
+@pytest.mark.some_cases
 @pytest.mark.parametrize(
     ("name", "method", "bound"),
     [
@@ -252,6 +254,7 @@ def test_all_within_a_bound_that_are_no_copies(name, method, bound):
         check_answers(case, answers, QUERIES, limit, least, None)
 
 
+@pytest.mark.some_cases
 @pytest.mark.parametrize("name", CASES)
 def test_pairs_that_are_no_copies(name):
     case = CASES[name]
@@ -273,6 +276,7 @@ def test_pairs_that_are_no_copies(name):
     )
 
 
+@pytest.mark.some_cases
 @pytest.mark.parametrize("name", CASES)
 def test_an_index_from_a_file_answers_alike(name, tmp_path):
     case = CASES[name]

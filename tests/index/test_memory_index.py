@@ -90,6 +90,7 @@ def test_entries_after_changes_are_saved(kind, tmp_path):
     assert other.stats().entries == 201
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("kind", KINDS)
 def test_damage_is_found(kind, tmp_path):
     path = tmp_path / "index"

@@ -830,6 +830,7 @@ def test_commands_take_a_folder(tmp_path, monkeypatch):
     assert len(os.listdir("folder")) == 3
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("kind", ["weighted", "vector"])
 def test_runs_over_points_change_a_folder_in_place(tmp_path, kind):
     pytest.importorskip("pyarrow", reason="rows of files need pyarrow")

@@ -30,7 +30,7 @@ def answers(matches):
     return [[(match.key, match.similarity) for match in answer] for answer in matches]
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("bits", [64, 128, 2048, 4096])
 @pytest.mark.parametrize("n", [0, 1, 33, 130])
 def test_queries(level, bits, n):

@@ -124,6 +124,7 @@ def test_bytes_that_are_not_utf8_are_bad_rows(tmp_path: Path, kind: str) -> None
     assert [reject.line for reject in corpus.rejected] == [2]
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("kind", ["stream", "file", "feather"])
 def test_damaged_files_are_errors_that_name_them(tmp_path: Path, kind: str) -> None:
     data = save(tmp_path / "a.arrow", kind=kind).read_bytes()

@@ -95,7 +95,7 @@ def candidates(rows, **options):
     return dedup(rows, threads=2, **options).summary
 
 
-@pytest.mark.few_cases
+@pytest.mark.some_cases
 @pytest.mark.parametrize("groups", ["star", "components"])
 @pytest.mark.parametrize(
     ("generator", "options"),
@@ -171,6 +171,7 @@ def test_near_rows_within_a_crowd_are_found(generator, options):
     assert sum((row, 1500 + row) in found for row in range(100)) >= 80
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("groups", ["star", "components"])
 @pytest.mark.parametrize(
     "shape", ["one crowd", "twelve, one after the other", "twelve, mixed"]
@@ -192,6 +193,7 @@ def test_similar_rows_in_crowds_have_the_same_groups(shape, groups):
     assert found.labels.tolist() == wanted.labels.tolist()
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("groups", ["star", "components"])
 @pytest.mark.parametrize("generator", [on_a_cap, codes])
 def test_each_removed_row_is_similar_to_a_kept_one(generator, groups):
@@ -214,6 +216,7 @@ def test_each_removed_row_is_similar_to_a_kept_one(generator, groups):
         } <= every
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("groups", ["star", "components"])
 @pytest.mark.parametrize("generator", [unlike_crowds, codes, weighted_sets])
 def test_a_limit_that_no_row_reaches_changes_nothing(generator, groups, recwarn):

@@ -223,6 +223,7 @@ def template_pages(n, own, seed=1):
     )
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("chains", [False, True])
 def test_a_template_takes_one_comparison_a_row(chains):
     """Ten thousand pages of a common template are 5 * 10**7 similar pairs: nobody needs them."""

@@ -137,6 +137,7 @@ def rows_of(numbers):
     return rows
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     "key_of", [int, str, lambda i: (i, "key")], ids=["int", "str", "object"]
 )

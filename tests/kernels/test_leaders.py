@@ -88,6 +88,7 @@ def by_products(rows, least, universe):
     return expected
 
 
+@pytest.mark.some_cases
 @pytest.mark.parametrize(
     ("n", "universe", "smallest", "largest", "least"),
     [

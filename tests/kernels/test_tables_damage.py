@@ -184,6 +184,7 @@ def damaged(sections, name, place, flip):
     return {**sections, name: array}
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_byte_may_be_damaged(kind):
     """One byte of the sections is changed: fixed tables refuse it, give an answer or a ValueError, and never crash."""

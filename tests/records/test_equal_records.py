@@ -28,7 +28,7 @@ def twice(fields, both, families, exact=False):
     return only(columns_of(people + again, 8), fields)
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("fields", SHARED)
 @pytest.mark.parametrize("both", [0, 60, 300])
 def test_equal_records_of_one_table_may_be_members_of_a_household(both, fields):
@@ -42,7 +42,7 @@ def test_equal_records_of_one_table_may_be_members_of_a_household(both, fields):
     assert f"up to {len(result):,} links" in text
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("fields", SHARED)
 @pytest.mark.parametrize("both", [0, 60, 300])
 def test_equal_records_within_two_tables_show_what_those_of_both_are(both, fields):
@@ -54,6 +54,7 @@ def test_equal_records_within_two_tables_show_what_those_of_both_are(both, field
     assert len(doubts_of(result)) == 1
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     ("fields", "families"),
     [
@@ -77,6 +78,7 @@ def quality_of_copies(result, both):
     return right / len(result), right / both
 
 
+@pytest.mark.slow
 def test_full_names_tell_persons_apart():
     table = twice("first last street", 100, 0, exact=True)
     pairs = zip(table["first"], table["last"], strict=True)
@@ -118,6 +120,7 @@ def test_few_equal_records_raise_no_doubt():
     assert not dedup_records(table).summary.in_doubt
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     "fields",
     [
@@ -145,6 +148,7 @@ def test_copies_of_random_records_raise_no_doubt():
     assert not result.summary.in_doubt
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("fields", ["first last email town", "first last born town"])
 def test_copies_within_both_tables_raise_no_doubt(fields):
     tables = two_tables(SIZE, 400, 8, families=0)
@@ -157,6 +161,7 @@ def test_copies_within_both_tables_raise_no_doubt(fields):
     assert not result.summary.in_doubt
 
 
+@pytest.mark.slow
 def test_marks_take_links_out_of_doubt():
     table = twice("last phone", 100, 1, exact=True)
     result = dedup_records(table)
@@ -182,6 +187,7 @@ def test_links_in_doubt_have_no_expected_precision(tmp_path):
     assert "missed, about" not in page
 
 
+@pytest.mark.slow
 def test_a_fit_that_ends_at_its_bound_is_named():
     """Records of the second table that stand twice in it make more matches than one for each record of the first."""
     a, b = two_tables(400, 300, 4, families=0)

@@ -52,6 +52,7 @@ def exchange(columns, rows, misspelt=False):
             columns["given"][row] = columns["given"][row][:-1] + "x"
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("misspelt", [False, True])
 def test_records_with_exchanged_names_are_linked(misspelt):
     everyone = people(1500)
@@ -94,6 +95,7 @@ def test_exchanged_values_of_strangers_are_no_evidence():
     assert len(right - links) <= 3
 
 
+@pytest.mark.slow
 def test_values_of_megabytes_take_no_time():
     """Only the beginnings of exchanged values are compared, so an adversary cannot stall a run."""
     everyone = people(60)

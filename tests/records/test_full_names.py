@@ -72,7 +72,7 @@ FORMS = {
 }
 
 
-@pytest.mark.few_cases
+@pytest.mark.some_cases
 @pytest.mark.parametrize("form", FORMS)
 def test_columns_of_full_names_are_recognised_by_their_content(form):
     names = Names(2)
@@ -80,6 +80,7 @@ def test_columns_of_full_names_are_recognised_by_their_content(form):
     assert kind_of([make(names) for _ in range(250)]) == kind
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("hand", HANDS)
 def test_people_whose_full_name_is_written_otherwise_are_linked(hand):

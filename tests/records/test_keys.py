@@ -54,6 +54,7 @@ def both(tables, make):
     return found
 
 
+@pytest.mark.some_cases
 @pytest.mark.parametrize(
     ("make", "kind"),
     [
@@ -126,6 +127,7 @@ def test_codes_that_agree_by_chance(tables):
     }
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("scale", [1, 7919], ids=["dense", "sparse"])
 def test_numbers_that_agree_with_the_other_fields_stay(tables, scale):
     """A number of persons or books is evidence, also if it runs from 1 on."""

@@ -137,6 +137,7 @@ def test_labels_are_written_and_resumed(tmp_path, name, kind):
     assert len(set(asked)) == 20
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize(
     "options", [(), ("--scoring", "points"), ("--review-pairs", "300")]
@@ -424,6 +425,7 @@ def test_equal_fields_are_left_out_first(tmp_path):
     assert "{+v79+}" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("name", ["labels.csv", "labels.jsonl"])
 def test_labels_have_the_columns_of_the_review_and_bind_the_next_run(
@@ -465,6 +467,7 @@ def test_labels_have_the_columns_of_the_review_and_bind_the_next_run(
         assert ((one, other) in links) == (answer == "same")
 
 
+@pytest.mark.some_cases
 @pytest.mark.parametrize(
     ("answers", "enough"),
     [

@@ -87,6 +87,7 @@ def quality(result, people):
     return right / max(1, len(links)), right / max(1, len(truth))
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("both", [100, 700])
 def test_equal_addresses_link_lists_of_names_and_addresses(both):
     """The names are those of others too, and the addresses are made of them."""
@@ -134,6 +135,7 @@ def contacts(people, twice, surname, host):
     return rows, of_person
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("twice", [0.0, 0.1, 0.5])
 def test_colleagues_with_one_mailbox_are_no_matches(twice):
     people = People(6)
@@ -149,6 +151,7 @@ def test_colleagues_with_one_mailbox_are_no_matches(twice):
     assert recall >= 0.9
 
 
+@pytest.mark.slow
 def test_families_with_one_mailbox_are_no_matches():
     people = People(7)
     rows, of_person = contacts(
@@ -162,6 +165,7 @@ def test_families_with_one_mailbox_are_no_matches():
     assert recall >= 0.9
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("both", [0, 150])
 def test_addresses_that_namesakes_have_are_not_believed(both):
     """An address follows from the names, so namesakes with other dates of birth have equal ones."""

@@ -230,6 +230,7 @@ def test_no_list_is_written_if_another_output_fails(tmp_path):
 ALL_TABLES = "links", "groups", "review", "merged", "changes"
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("delimiter", [";", "tab", "|", "^", "]"])
 def test_all_tables_open_in_excel(tmp_path, delimiter):
     rows = rows_of(PEOPLE | {"mail": ["a;b", "c,d", 'e"f', "g\th|i^j]k"]})

@@ -106,6 +106,7 @@ def test_people_are_linked_at_any_overlap(both, number, families):
     assert abs(result.probabilities.mean() - precision) <= 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("families", [0, 1])
 @pytest.mark.parametrize("number", [3, 8])
@@ -172,6 +173,7 @@ def test_nothing_depends_on_the_threads():
     assert (one.scores == two.scores).all()
 
 
+@pytest.mark.slow
 def test_records_that_match_several_others_are_seen():
     population = Population(9)
     people = population.people(300, 0)
@@ -287,6 +289,7 @@ def related_tables(kind, size, both, seed=4, moved=0.0):
     return a, b
 
 
+@pytest.mark.slow
 @pytest.mark.few_cases
 @pytest.mark.parametrize(
     "kind",
@@ -308,6 +311,7 @@ def test_related_records_are_no_matches(kind):
     assert abs(result.probabilities.mean() - precision) <= 0.06
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("single", [False, True])
 @pytest.mark.parametrize("fields", ["first last street phone", "first last town phone"])
 def test_households_whose_people_are_mostly_in_both_tables_are_no_matches(
@@ -329,6 +333,7 @@ def test_households_whose_people_are_mostly_in_both_tables_are_no_matches(
     assert result.summary.precision.low <= precision <= result.summary.precision.high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("both", [3000, pytest.param(300, marks=pytest.mark.slow)])
 def test_matches_that_changed_several_columns_at_once_are_found(both):
     result = match_records(*related_tables("employees", 3000, both, moved=0.15))

@@ -30,6 +30,7 @@ def quality(pairs, true):
     return len(pairs & true) / max(1, len(pairs)), len(pairs & true) / len(true)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("single", [False, True])
 def test_places_are_linked_by_coordinates_that_hardly_differ(single):
     rng = np.random.default_rng(3)
@@ -59,6 +60,7 @@ def test_places_are_linked_by_coordinates_that_hardly_differ(single):
     assert recall > 0.9
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("form", ["%Y-%m-%d", "%d/%m/%Y"])
 def test_bookings_are_linked_by_days_and_sums_that_are_near(form):
     rng = np.random.default_rng(4)

@@ -38,6 +38,7 @@ def test_tables_without_errors_have_no_warning():
     assert found.probabilities.min() > 0.9
 
 
+@pytest.mark.slow
 def test_steps_of_thresholds(found):
     steps = found.summary.steps
     assert [step.threshold for step in steps] == list(THRESHOLDS)
@@ -196,6 +197,7 @@ def test_one_column_that_links_nothing_says_how_to_link_what_is_similar():
     assert "agree in it by chance are linked" in similar.summary.warnings[0]
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("both", [0, 60, 350])
 def test_one_column_of_different_names_is_linked_beyond_what_each_table_has(both):
     """Pairs within the tables show how often strangers have equal or close names."""

@@ -156,6 +156,7 @@ def found():
     return dedup_records(table, rules=RULES), pairs
 
 
+@pytest.mark.slow
 def test_few_duplicates_among_many_alike_records(found):
     result, pairs = found
     hits = len(pairs & set(result.pairs()))
@@ -177,6 +178,7 @@ def test_few_duplicates_among_many_alike_records(found):
     assert len(groups & pairs) >= 0.9 * max(len(groups), len(pairs))
 
 
+@pytest.mark.slow
 def test_the_threshold_does_not_change_the_weights(found):
     table, pairs = albums(60, (10, 40), 30, seed=3)
     result = dedup_records(table, rules=RULES, threshold=0.99)

@@ -46,6 +46,7 @@ def result(tables):
     )
 
 
+@pytest.mark.slow
 def test_rates_of_agreement_are_found(result):
     for own, (name, rate) in zip(result.weights.fields, RATES.items(), strict=True):
         error = np.sqrt(rate * (1 - rate) / SHARED)

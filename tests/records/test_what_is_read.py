@@ -87,6 +87,7 @@ WRITTEN = {
 }  # fmt: skip
 
 
+@pytest.mark.some_cases
 @pytest.mark.parametrize("way", WRITTEN)
 def test_a_number_is_one_value_however_it_is_stored(way):
     rules = ["key:phone"]
@@ -99,6 +100,7 @@ def test_a_number_is_one_value_however_it_is_stored(way):
         assert found.pairs() == [(row, row) for row in range(expected)]
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     "way", ["polars", "duckdb", "pandas, mixed", "arrow, dictionary"]
 )
@@ -210,6 +212,7 @@ def with_markers(rows, part, seed, empty=False):
     return found
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("part", [0.3, 0.7])
 def test_markers_are_as_empty_values(part):
     rows = people(1100, 1)
@@ -235,6 +238,7 @@ def test_markers_are_as_empty_values(part):
 NAMES = ["Smith", "Jones", "Lee", "Brown", "Khan", "Diaz", "Orlov"]
 
 
+@pytest.mark.some_cases
 @pytest.mark.parametrize(
     ("values", "missing"),
     [
@@ -314,6 +318,7 @@ def test_missing_values_are_given_or_not_recognised():
 # ---- dates, numbers and ages ----
 
 
+@pytest.mark.some_cases
 @pytest.mark.parametrize(
     "text",
     ["Sep 19, 1965", "19. September 1965", "19-SEP-1965", "19 septembre 1965", "19 de septiembre de 1965",

@@ -40,6 +40,7 @@ def workers():
     return [int(number) for number, arguments in lines if "stages.worker" in arguments]
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("executor", ["inline", "processes"])
 def test_outputs_are_those_of_dedup(folder, executor):
     calls = []
@@ -87,6 +88,7 @@ def test_tasks_of_killed_processes_are_repeated(folder):
     assert joined(folder / "kept") == in_memory(folder, folder / "in")[1]
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("executor", ["inline", "processes"])
 def test_a_task_that_always_fails_ends_the_run(folder, executor):
     work = planned(folder)
@@ -102,6 +104,7 @@ def test_a_task_that_always_fails_ends_the_run(folder, executor):
     assert joined(folder / "kept") == in_memory(folder, folder / "in")[1]
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("executor", ["inline", "processes"])
 def test_errors_that_last_end_the_run_at_once(folder, executor):
     work = planned(folder, max_removed=0.01)
@@ -118,6 +121,7 @@ def test_errors_that_last_end_the_run_at_once(folder, executor):
     assert calls[-1][0] == "verify"
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("executor", ["inline", "processes"])
 def test_errors_name_the_input(folder, executor):
     work = planned(folder)

@@ -237,6 +237,7 @@ def failing_names(work, path, stage):
             repeat(work, [other])
 
 
+@pytest.mark.some_cases
 @pytest.mark.parametrize(
     "stage", [stage for stage in stages.STAGES if stage != "apply"]
 )
@@ -293,6 +294,7 @@ def test_plans_of_earlier_versions_are_refused(copied):
         stages.status(copied)
 
 
+@pytest.mark.some_cases
 @pytest.mark.parametrize("stage", [stage for stage in stages.STAGES if COLUMNS[stage]])
 def test_files_of_another_run_are_named(copied, other, stage):
     """The runs have the same inputs and parameters, but not the same keys."""

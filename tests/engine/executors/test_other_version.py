@@ -45,6 +45,7 @@ def test_the_version_is_that_of_the_code(other, tmp_path):
     assert changed != code_version()
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     "name", ["kernels/sources.digest", "_common/run_key.py", "index/stores/lmdb.py"]
 )

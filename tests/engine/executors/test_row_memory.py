@@ -278,6 +278,7 @@ def write_wide(path, rows, coordinates, arrays, dtype):
     )
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("dtype", [np.int8, np.float32, np.float64])
 @pytest.mark.parametrize("name", ["out.jsonl", "out.parquet"])
 def test_a_row_of_an_archive_counts_with_all_of_its_arrays(tmp_path, dtype, name):

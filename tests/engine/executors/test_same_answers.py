@@ -346,6 +346,7 @@ def params_of_spark():
         )
 
 
+@pytest.mark.some_cases
 @pytest.mark.parametrize(("case", "driver"), list(params()))
 def test_the_answer_is_that_of_a_run_in_memory(
     tmp_path, small_parts, reference, case, driver
