@@ -10,11 +10,15 @@ from lshfast._engine.options.declaration import Option, Options
 from lshfast._engine.options.declared import OPTIONS, TABLES
 from lshfast._engine.options.rules import of_group, refuse, taken_by_verb
 
+# Why a plan takes no options about a cluster.
+WHERE_TASKS_RUN = "`lshfast stage run WORK --executor` says where the tasks run"
+
 MASTER = Option(
     "master",
     None,
     "The Spark cluster, such as local[4]; with --engine spark.",
     metavar="URL",
+    without={"stages": WHERE_TASKS_RUN},
     heading="Large runs",
 )
 DEDUP_OPTIONS = (
@@ -28,6 +32,7 @@ DEDUP_OPTIONS = (
         "local",
         "spark: run on Spark; OUT and --removed are folders, .parquet or .jsonl.",
         Literal["local", "spark"],
+        without={"stages": WHERE_TASKS_RUN},
         heading="Large runs",
     ),
     MASTER,

@@ -194,12 +194,9 @@ def usage_message(error: Any) -> str:
         if instead:
             return f"{option} is not an option of lshfast {context.command.name}: {instead}"
         if context.command_path.endswith("stage plan"):
-            from lshfast._engine.options.declared import OPTIONS
-            from lshfast._engine.options.rules import refusal
-
-            name = option.lstrip("-").replace("-", "_")
-            if name in OPTIONS and OPTIONS[name].without.get("stages"):
-                return f"{option}{refusal('stages', name).removeprefix(name)}"
+            reason = _reason_without_stages(option)
+            if reason:
+                return f"{option} is not an option of lshfast stage plan: {reason}"
     if option is None:
         text = error.format_message()
     else:
@@ -212,6 +209,16 @@ def usage_message(error: Any) -> str:
     return (
         text if error.ctx is None else f"{text} (see {error.ctx.command_path} --help)"
     )
+
+
+def _reason_without_stages(shown: str) -> str:
+    """Return why stages lack an option of `lshfast dedup`; "" for others."""
+    from lshfast._cli.dedup import DEDUP_OPTIONS
+
+    for option in DEDUP_OPTIONS:
+        if shown in (option.shown, option.negative):
+            return option.without.get("stages", "")
+    return ""
 
 
 # Options for the least nearness of a pair; a command has some of them.

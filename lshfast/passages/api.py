@@ -76,6 +76,12 @@ def find(
     ValueError
         If a text is not UTF-8 or has a lone surrogate, or an argument is out of range.
 
+    Warns
+    -----
+    MixedFormsWarning
+        If some texts have letters with marks as one character and others as several, and
+        `normalize` is "none".
+
     See Also
     --------
     lshfast.dedup : Remove near-duplicates from texts in memory.

@@ -55,7 +55,22 @@ LISTING: tuple[Verb, ...] = ("dedup", "pairs")
 MEASURING: tuple[Verb, ...] = ("dedup", "pairs", "check")
 READING: tuple[Verb, ...] = ("dedup", "pairs", "tune")
 
+# Reasons why ways of running do not take options, or what is there instead.
 HELD = "it takes memory for what it finds"
+ONLY_SETS = "a run in stages is for texts and sets"
+GROUPS_IN_SHARDS = "the rows of a group may be in several shards"
+GROUPS_IN_MEMORY = "the rows of a group are collected in memory"
+GROUPS_BY_SPARK = "collect the items of each group with Spark first, as by collect_set"
+SPARK_FILES = "its inputs are Parquet, or JSON Lines in UTF-8"
+SPARK_READS = "Spark reads the inputs, within limits of its own"
+NO_CELLS = "it writes no CSV or TSV"
+ONE_MACHINE = "only runs on one machine limit what a row is compared with"
+PAGE_OF_STAGES = "`lshfast stage status WORK --html FILE` writes the page"
+PAGE_SHOWS_COLUMN = "the page shows the column that is compared"
+UNITS_IN_MEMORY = "paragraphs, lines and sentences are deduplicated in memory"
+INDEX_OF_OUTPUTS = "`lshfast index build --shards N` makes an index of the outputs"
+WITH_SAVED_INDEX = "it is about the keys of --save-index, which this run does not take"
+CLUSTERS_IN_MEMORY = "the groups of all runs are in memory"
 
 TABLES = ".csv, .tsv, .jsonl (also .gz, .zst, .bz2, .xz), .parquet, - (stdout)"
 
@@ -78,6 +93,7 @@ OPTIONS: dict[str, Option] = {
             OutputFormat,
             "output",
             verbs=LISTING,
+            without={"spark": "the suffix of OUT says it: .parquet or .jsonl"},
             drivers=OF_TASKS,
         ),
         Option(
@@ -87,6 +103,7 @@ OPTIONS: dict[str, Option] = {
             bool,
             "output",
             verbs=LISTING,
+            without={"spark": NO_CELLS},
             drivers=OF_TASKS,
         ),
         Option(
@@ -117,6 +134,7 @@ OPTIONS: dict[str, Option] = {
             "Files of a folder to read; by default data files, or else .txt.",
             str,
             "input",
+            without={"spark": "a pattern is an INPUT: 'crawl/*.jsonl'"},
             drivers=OF_TASKS,
         ),
         Option(
@@ -125,6 +143,7 @@ OPTIONS: dict[str, Option] = {
             "Encoding of JSONL, CSV, TSV and texts, any that Python knows.",
             str,
             "input",
+            without={"spark": SPARK_FILES},
             drivers=OF_TASKS,
         ),
         Option(
@@ -133,6 +152,7 @@ OPTIONS: dict[str, Option] = {
             "What the inputs are, whatever their names say; lines: one text a line.",
             Format,
             "input",
+            without={"spark": SPARK_FILES},
             drivers=OF_TASKS,
         ),
         Option(
@@ -141,6 +161,7 @@ OPTIONS: dict[str, Option] = {
             "Most bytes of a row of JSONL, CSV, TSV or .npz, or of a text.",
             int,
             "input",
+            without={"spark": SPARK_READS},
             drivers=OF_TASKS,
             heading="Advanced",
         ),
@@ -151,6 +172,7 @@ OPTIONS: dict[str, Option] = {
             "128M.",
             str,
             "input",
+            without={"spark": SPARK_READS},
             drivers=OF_TASKS,
             metavar="SIZE",
         ),
@@ -160,6 +182,7 @@ OPTIONS: dict[str, Option] = {
             "What separates the cells of CSV and TSV, or tab; by default detected in each file.",
             str,
             "input",
+            without={"spark": SPARK_FILES},
             drivers=OF_TASKS,
             metavar="CHARACTER",
         ),
@@ -170,6 +193,7 @@ OPTIONS: dict[str, Option] = {
             int,
             "input",
             verbs=DEDUP,
+            without={"spark": "rows are written as they are read"},
             drivers=OF_TASKS,
             heading="Advanced",
         ),
@@ -183,6 +207,7 @@ OPTIONS: dict[str, Option] = {
             metavar="KIND",
             daily=True,
             spelling="as",
+            without={"spark": "the type of the column says what the items are"},
             drivers=("memory", "files", "cap", "stages"),
         ),
         Option(
@@ -192,7 +217,11 @@ OPTIONS: dict[str, Option] = {
             str,
             "input",
             verbs=DEDUP,
-            without={"stages": "the rows of a group may be in several shards"},
+            without={
+                "cap": GROUPS_IN_MEMORY,
+                "stages": GROUPS_IN_SHARDS,
+                "spark": GROUPS_BY_SPARK,
+            },
             drivers=("files",),
             metavar="COLUMN",
             names_column=True,
@@ -204,6 +233,11 @@ OPTIONS: dict[str, Option] = {
             str,
             "input",
             verbs=DEDUP,
+            without={
+                "cap": GROUPS_IN_MEMORY,
+                "stages": GROUPS_IN_SHARDS,
+                "spark": GROUPS_BY_SPARK,
+            },
             drivers=("files",),
             metavar="COLUMN",
             names_column=True,
@@ -215,6 +249,11 @@ OPTIONS: dict[str, Option] = {
             str,
             "input",
             verbs=DEDUP,
+            without={
+                "cap": GROUPS_IN_MEMORY,
+                "stages": GROUPS_IN_SHARDS,
+                "spark": GROUPS_BY_SPARK,
+            },
             drivers=("files",),
             metavar="COLUMN",
             names_column=True,
@@ -234,6 +273,10 @@ OPTIONS: dict[str, Option] = {
             float,
             "plan",
             kinds=("vector", "code"),
+            without={
+                "stages": ONLY_SETS,
+                "spark": "vectors are compared by --threshold",
+            },
             drivers=OF_KINDS,
         ),
         Option(
@@ -373,6 +416,7 @@ OPTIONS: dict[str, Option] = {
             "plan",
             verbs=LISTING,
             kinds=POINTS,
+            without={"stages": ONLY_SETS, "spark": ONE_MACHINE},
             drivers=OF_KINDS,
             metavar="N",
             heading="Advanced",
@@ -441,6 +485,7 @@ OPTIONS: dict[str, Option] = {
             bool,
             "output",
             verbs=DEDUP,
+            without={"spark": "OUT has the rows that stay, and --removed the others"},
             drivers=OF_TASKS,
             heading="Which row stays",
         ),
@@ -452,6 +497,7 @@ OPTIONS: dict[str, Option] = {
             "output",
             verbs=DEDUP,
             daily=True,
+            without={"spark": "`lshfast pairs --engine spark` writes them"},
             drivers=OF_TASKS,
             metavar="FILE",
         ),
@@ -497,9 +543,7 @@ OPTIONS: dict[str, Option] = {
             "output",
             verbs=MEASURING,
             daily=True,
-            without={
-                "stages": "`lshfast stage status WORK --html FILE` writes the page"
-            },
+            without={"stages": PAGE_OF_STAGES},
             drivers=OF_PAGES,
             metavar="FILE",
         ),
@@ -510,6 +554,7 @@ OPTIONS: dict[str, Option] = {
             bool,
             "output",
             verbs=MEASURING,
+            without={"stages": PAGE_OF_STAGES},
             drivers=OF_PAGES,
             negative="--html-no-texts",
         ),
@@ -520,6 +565,7 @@ OPTIONS: dict[str, Option] = {
             str,
             "output",
             verbs=LISTING,
+            without={"stages": PAGE_SHOWS_COLUMN, "spark": PAGE_SHOWS_COLUMN},
             drivers=OF_FILES,
             metavar="COLUMN",
             names_column=True,
@@ -531,10 +577,7 @@ OPTIONS: dict[str, Option] = {
             Split,
             "run",
             verbs=DEDUP,
-            without=dict.fromkeys(
-                ("cap", "stages"),
-                "paragraphs, lines and sentences are deduplicated in memory",
-            ),
+            without=dict.fromkeys(OF_BANDS, UNITS_IN_MEMORY),
             kinds=TEXTS,
             drivers=("files",),
             heading="Which row stays",
@@ -586,7 +629,8 @@ OPTIONS: dict[str, Option] = {
             daily=True,
             without={
                 "cap": HELD,
-                "stages": "`lshfast index build --shards N` makes an index of the outputs",
+                "stages": INDEX_OF_OUTPUTS,
+                "spark": INDEX_OF_OUTPUTS,
             },
             drivers=("files",),
             metavar="INDEX",
@@ -598,6 +642,7 @@ OPTIONS: dict[str, Option] = {
             OnDuplicate,
             "run",
             verbs=DEDUP,
+            without=dict.fromkeys(OF_BANDS, WITH_SAVED_INDEX),
             drivers=("files",),
             heading="Which row stays",
         ),
@@ -610,7 +655,7 @@ OPTIONS: dict[str, Option] = {
             str,
             "output",
             verbs=DEDUP,
-            without={"cap": HELD, "stages": "the groups of all runs are in memory"},
+            without=dict.fromkeys(OF_BANDS, CLUSTERS_IN_MEMORY),
             drivers=("files",),
             metavar="FILE",
         ),
@@ -622,7 +667,7 @@ OPTIONS: dict[str, Option] = {
             str,
             "output",
             verbs=DEDUP,
-            without={"stages": "the groups of all runs are in memory"},
+            without=dict.fromkeys(OF_BANDS, CLUSTERS_IN_MEMORY),
             drivers=("files",),
             metavar="FILE",
         ),
@@ -635,7 +680,10 @@ OPTIONS: dict[str, Option] = {
             "input",
             verbs=MEASURING,
             daily=True,
-            without={"stages": "`--rejected DIR` skips bad rows"},
+            without={
+                "stages": "`--rejected DIR` skips bad rows",
+                "spark": "a bad row is an error",
+            },
             drivers=OF_FILES,
         ),
         Option(
@@ -646,6 +694,9 @@ OPTIONS: dict[str, Option] = {
             "run",
             verbs=READING,
             daily=True,
+            without={
+                "spark": "Spark's configuration sets it, such as spark.executor.memory"
+            },
             drivers=("cap", "stages"),
             metavar="SIZE",
             heading="Large runs",
@@ -657,6 +708,9 @@ OPTIONS: dict[str, Option] = {
             str,
             "run",
             verbs=LISTING,
+            without={
+                "spark": "Spark's configuration names its folders, such as spark.local.dir"
+            },
             drivers=("cap", "stages"),
             metavar="DIR",
             heading="Large runs",
@@ -669,7 +723,10 @@ OPTIONS: dict[str, Option] = {
             "run",
             verbs=LISTING,
             kinds=SETS,
-            without={"stages": "`lshfast stage run WORK` goes on where it ended"},
+            without={
+                "stages": "`lshfast stage run WORK` goes on where it ended",
+                "spark": "Spark repeats the tasks that fail",
+            },
             drivers=("cap",),
             heading="Large runs",
         ),
@@ -680,6 +737,7 @@ OPTIONS: dict[str, Option] = {
             int,
             "plan",
             daily=True,
+            without={"spark": "--master and the configuration of Spark set the cores"},
             drivers=("memory", "files", "cap", "stages"),
             heading="Large runs",
         ),

@@ -45,14 +45,10 @@ def refuse(driver: Driver, names: Iterable[str], command: str = "dedup") -> None
 
     Examples
     --------
-    >>> refuse("spark", ["threshold", "annotate"])
+    >>> refuse("spark", ["threshold", "work"], "pairs")
     Traceback (most recent call last):
     ...
-    ValueError: annotate is not an option of lshfast dedup --engine spark
-    >>> refuse("spark", ["glob"], "pairs")
-    Traceback (most recent call last):
-    ...
-    ValueError: glob is not an option of lshfast pairs --engine spark
+    ValueError: work is not an option of lshfast pairs --engine spark: Spark's configuration ...
     """
     for name in names:
         if driver not in OPTIONS[name].drivers:
@@ -62,9 +58,9 @@ def refuse(driver: Driver, names: Iterable[str], command: str = "dedup") -> None
 def refusal(driver: Driver, name: str, command: str = "dedup") -> str:
     """Return the message that a way of running does not take an option, with the reason."""
     name_of_driver = NAMES[driver].replace("lshfast dedup", f"lshfast {command}")
-    reason = OPTIONS[name].without.get(driver)
-    end = f": {reason}" if reason else ""
-    return f"{name} is not an option of {name_of_driver}{end}"
+    return (
+        f"{name} is not an option of {name_of_driver}: {OPTIONS[name].without[driver]}"
+    )
 
 
 def refuse_for_kind(kind: Kind, options: Mapping[str, Any]) -> None:
@@ -233,6 +229,19 @@ def of_group(*groups: str) -> list[str]:
 NAMES_OF_PLAN = of_group("plan")
 
 
+def _reason_without(option: Option, takes: Takes) -> str:
+    """Return why a function does not take an option, or what takes it instead."""
+    for driver in takes.drivers:
+        if driver in option.without:
+            return option.without[driver]
+    if takes.verb not in option.verbs:
+        return f"it is one of {' and '.join(option.verbs)}"
+    if takes.verb == "dedup" and option.name in TAKES["dedup_files"].names:
+        return "dedup_files, over files, takes it"
+    end = " --engine spark" if "spark" in takes.drivers else ""
+    return f"the command lshfast {takes.verb}{end} takes it"
+
+
 def options_of(
     function: str, values: Mapping[str, Any], options: Mapping[str, Any]
 ) -> Options:
@@ -255,11 +264,10 @@ def options_of(
     parameters = {name: values[name] for name in takes.names if name in values}
     if not options:
         return Options(OPTIONS.values(), parameters)
-    for name in set(options) - set(takes.names):
-        for driver in takes.drivers:
-            reason = OPTIONS[name].without.get(driver) if name in OPTIONS else None
-            if reason:
-                raise TypeError(f"{function}() has no option {name!r}: {reason}")
+    for name in options:
+        if name in OPTIONS and name not in takes.names:
+            reason = _reason_without(OPTIONS[name], takes)
+            raise TypeError(f"{function}() has no option {name!r}: {reason}")
     check_names(function, options, takes.names)
     record = Options(OPTIONS.values(), {**parameters, **options})
     return record if takes.none_is_default else record.with_(**options)
