@@ -32,7 +32,8 @@ WIDER = {
     "clusters": "FilePath | None",
     "changes": "FilePath | None",
     "work": "FilePath | None",
-    "against": "FilePath | None",
+    "against": "FilePath | Sequence[FilePath] | None",
+    "against_column": "str | Sequence[str] | None",
 }
 WIDER_IN_MEMORY = {"by": "Any", "exact_key": "Any"}
 HEADER = '''"""The options that functions take as ``**options``, for type checkers and editors.
@@ -43,7 +44,7 @@ Written by tests/make_option_types.py from the declaration: do not edit.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias, TypedDict
 
 from lshfast._common.checks import Seed

@@ -134,7 +134,7 @@ NEXT_STEPS: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
     (NOT_A_NUMBER + r"'(\d+(?:\.\d+)?) ?%'", lambda found: _percent(float(found[1]))),
     (
         r"(: an empty file; FASTA and FASTQ have at least one record|proteins \(amino acids\): "
-        r".*|: FASTQ: .*|:[0-9]+: id column '.*' is missing, null or empty)$",
+        r".*|: FASTQ: .*|:(?: row )?[0-9]+: id column '.*' is missing, null or empty)$",
         lambda _: "; --on-error skip leaves it out",
     ),
     (

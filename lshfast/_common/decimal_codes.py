@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -15,6 +16,16 @@ ADVICE = (
     "give integers: a number "
     "of JSONL, a uint64 of Parquet or .npy, or an int or uint64 of Python"
 )
+
+
+# What errors say of a code that may be a decimal number.
+NOTE = "; decimal numbers are codes as integers, such as numbers of JSONL, and not as texts"
+_DECIMAL = re.compile(r"-?[0-9]+")
+
+
+def note_on_decimal(code: object) -> str:
+    """Return the note on decimal numbers if a code is a text that may be one, or ""."""
+    return NOTE if isinstance(code, str) and _DECIMAL.fullmatch(code) else ""
 
 
 class DecimalCodesWarning(UserWarning):

@@ -407,28 +407,15 @@ class _EntriesOfIndex:
         return unread[0] if unread else None
 
 
-# Characters of the longest integer of 64 bits.
-MOST_DIGITS = 20
-
-
 def _keys_like(keys: Sequence[Any], kind: str | None) -> list[Any]:
     """Return ids as keys of the kind of an index, where they can be such keys."""
     if kind == "str":
         return list(map(str, keys))
     if kind in ("int", "uint"):
-        return [_number_or_text(key) for key in keys]
+        from lshfast._engine.indexes.run_indexes import integer_of_cell
+
+        return [integer_of_cell(key) if isinstance(key, str) else key for key in keys]
     return list(keys)
-
-
-def _number_or_text(key: Any) -> Any:
-    """Return the integer of 64 bits that a text is in the way of Python; other keys unchanged."""
-    if not isinstance(key, str) or len(key) > MOST_DIGITS:
-        return key
-    try:
-        number = int(key)
-    except ValueError:
-        return key
-    return number if str(number) == key else key
 
 
 class _MostSimilar:

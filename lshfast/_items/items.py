@@ -12,7 +12,7 @@ import numpy as np
 from lshfast._common.arrow_columns import python_values, stored_lists
 from lshfast._common.checks import array_of
 from lshfast._common.choices import ItemMeasure, PointKind
-from lshfast._common.decimal_codes import DecimalDigits
+from lshfast._common.decimal_codes import DecimalDigits, note_on_decimal
 from lshfast._common.extras import optional
 from lshfast._common.hex_codes import hex_digits
 from lshfast._common.image_hashes import ImageHash
@@ -518,12 +518,12 @@ def _codes_one_by_one(
         try:
             word = codes_of([code], None, decimal=form.decimal)[0]
         except (TypeError, ValueError, RecursionError) as error:
-            bad[row] = _fault_of_code(error)
+            bad[row] = f"{_fault_of_code(error)}{_note_on_code(code)}"
             continue
         if form.length not in (None, length):
             bad[row] = (
                 f"the code must be {_form_of(form.length)} as the rows before, not "
-                f"{shortened(code)}"
+                f"{shortened(code)}{_note_on_code(code)}"
             )
         elif form.words is not None and (
             len(word) > form.words or (len(word) < form.words and length != ints)
@@ -551,6 +551,13 @@ def _fault_of_code(error: Exception) -> str:
         .replace("codes must", "a code must")
         .replace(", and row 0 is", ", not")
     )
+
+
+def _note_on_code(code: Any) -> str:
+    """Return how to give a text that is no code, if it shows that; or ""."""
+    if isinstance(code, str) and "\n" in code.strip():
+        return '; format="lines" (--format lines) reads one code a line'
+    return note_on_decimal(code)
 
 
 def _length_of(code: Any) -> tuple[type, int]:

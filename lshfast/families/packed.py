@@ -8,9 +8,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from lshfast._common.checks import array_of
-from lshfast._common.decimal_codes import DecimalDigits, warn_of_decimal_codes
+from lshfast._common.decimal_codes import (
+    DecimalDigits,
+    note_on_decimal,
+    warn_of_decimal_codes,
+)
 from lshfast._common.hex_codes import hex_digits
 from lshfast._common.types import AnyArray, BoolArray, UInt8Array, UInt64Array
+from lshfast._common.visible import shortened
 from lshfast.kernels.hamming import MAX_WORDS
 
 Bytes: TypeAlias = UInt8Array
@@ -233,7 +238,8 @@ def _words_of_numbers(
     for row, number in enumerate(numbers):
         if len(number) != length:
             raise ValueError(
-                f"{name} must be of one length, {length} as row 0, and row {row} is {number!r}"
+                f"{name} must be of one length, {length} as row 0, and row {row} is "
+                f"{shortened(number)}{note_on_decimal(number)}"
             )
     if kind is bytes:
         octets = np.frombuffer(b"".join(numbers), np.uint8).reshape(
@@ -263,7 +269,7 @@ def _words_of_hexadecimal(
         allowed = set("0123456789abcdefABCDEF")
         row = next(row for row, number in enumerate(numbers) if set(number) - allowed)
         raise ValueError(
-            f"{name} must be hexadecimal digits, and row {row} is {numbers[row]!r}"
+            f"{name} must be hexadecimal digits, and row {row} is {shortened(numbers[row])}"
         )
     octets = np.frombuffer(packed, np.uint8).reshape(len(numbers), row_bytes)
     return _words_of_bytes(octets, None if bits is None else 8 * row_bytes, name)

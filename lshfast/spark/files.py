@@ -72,14 +72,19 @@ LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.bz2", ".jsonl.zst", ".ndjson.
 
 # What is wrong with the inputs if Spark raises an error with such a mark.
 REASONS = {
-    "MALFORMED_RECORD_IN_PARSING": "a line is not JSON, or its columns have other types than "
-    "those of the first line",
+    "too much memory for decoding": "the window of a .zst file is larger than Spark reads (128M)",
+    "FAILED_READ_FILE": "a file cannot be read: it is damaged, cut off, or not accessible",
+    "out of range of long": "a line has an integer of 2**63 or more, which Spark has not: give ids "
+    "as strings",
+    "MALFORMED_RECORD_IN_PARSING": "a line is not JSON, or its columns have other types than those "
+    "of the first line",
     "PATH_NOT_FOUND": "no such file or folder",
     "UNABLE_TO_INFER_SCHEMA": "no Parquet file is there",
 }
 
-# The column of a line of JSON.
+# The column of a line of JSON, and that of its exact key, if another name reads the same value.
 LINE = "line"
+ROW_OF_KEY = "row of the key"
 
 # The types of columns of lines of JSON whose values may be missing, and have different types.
 TYPES_OF_ANY = {"by": "string", KEY: "variant"}
@@ -494,29 +499,39 @@ def _lines(
         ) from None
     steps_of_path: dict[str, tuple[str, ...]] = {}
     types: dict[tuple[str, ...], str] = {}
+    types_of_keys: dict[tuple[str, ...], str] = {}
     for name, column in columns.items():
         for path in names_of(column):
             steps = _steps_in(row, path)
             steps_of_path[path] = steps
+            if name == KEY and steps in types:
+                # Keys keep the types of their values, which the other name may not.
+                types_of_keys[steps] = TYPES_OF_ANY[KEY]
+                continue
             if name in TYPES_OF_ANY:
                 types.setdefault(steps, TYPES_OF_ANY[name])
                 continue
             value = _value_in(row, path)
             kind = "string" if name == "text" else _kind(path, value)
             types.setdefault(steps, kind)  # one column can have two names
-    parsed = lines.withColumn(
-        "row", F.from_json(LINE, schema_of_paths(types.items()), {"mode": "FAILFAST"})
-    )
+    schemas = {"row": types, ROW_OF_KEY: types_of_keys}
+    parsed = lines
+    for row_name, types_of_row in schemas.items():
+        if types_of_row:
+            schema = schema_of_paths(types_of_row.items())
+            members = F.from_json(LINE, schema, {"mode": "FAILFAST"})
+            parsed = parsed.withColumn(row_name, members)
     columns_of_rows = []
     for name, column in columns.items():
+        is_apart = name == KEY and bool(types_of_keys)
+        parsed_row = F.col(ROW_OF_KEY if is_apart else "row")
         values = [
-            value_at_steps(F.col("row"), steps_of_path[path])
-            for path in names_of(column)
+            value_at_steps(parsed_row, steps_of_path[path]) for path in names_of(column)
         ]
         joined = is_joined(column) and name == "text"
         value = F.concat_ws(SEPARATOR, *values) if joined else values[0]
         if name == KEY:
-            value = as_json(value, types[steps_of_path[str(column)]])
+            value = as_json(value, TYPES_OF_ANY[KEY])
         columns_of_rows.append(value.alias(name))
     rows = parsed.select(LINE, *columns_of_rows)
     for name in TYPES_OF_ANY.keys() & columns.keys():

@@ -340,6 +340,16 @@ def test_bad_codes():
     )
 
 
+def test_texts_that_are_no_codes_say_how_to_give_them():
+    lengths = read("code", ["18446744073709551615", "1164115433906158532"])[1]
+    assert "numbers are codes as integers" in lengths[1]
+    assert "numbers are codes as integers" in read("code", ["ff", "-12"])[1][1]
+    lines = "ff00\n" * 10_000
+    (reason,) = read("code", [lines])[1].values()
+    assert reason.endswith('; format="lines" (--format lines) reads one code a line')
+    assert len(reason) < 200
+
+
 def test_ints_have_the_words_of_the_first_batch():
     assert read("code", [2**70, 5, "zz"])[0] == [[0, 64], [5, 0], None]
     assert read("code", [2**70, 5], [7]) == ([[0, 64], [5, 0], [7, 0]], {})

@@ -1,5 +1,6 @@
 """`lshfast dedup --engine spark` and `lshfast pairs --engine spark`."""
 
+import gzip
 import json
 import re
 
@@ -493,6 +494,59 @@ def test_earlier_files_and_exact_keys(spark, tmp_path, rows):
         2, "dedup", *sources, "-o", sources[2], "--overwrite", *columns, *MASTER
     )
     assert said.endswith("the output is one of the inputs, or holds one")
+
+
+def test_keys_and_counted_values_in_one_column(spark, tmp_path):
+    """Keys are compared as numbers, and values are counted as written, as on one machine."""
+    values = [1, 1.0, "1", True, "true", 2, 2, 1e3, 1000, None, "", 0.5, "x"]
+    rows = [
+        {"id": number, "k": value, "text": f"text {number} of its own"}
+        for number, value in enumerate(values)
+    ]
+    source = write_jsonl(tmp_path / "in.jsonl", rows)
+
+    def done(name, *further):
+        paths = [tmp_path / f"{name}.{end}" for end in ("jsonl", "removed.jsonl")]
+        outputs = "-o", paths[0], "--removed", paths[1], "--exact-key", "k", "--by", "k"
+        answer = run("dedup", source, *outputs, *further)
+        assert answer.exit_code == 0, answer.stderr
+        figures = answer.stderr.partition("\nstage ")[0].splitlines()
+        return paths[1], [line for line in figures if "  " in line]
+
+    local, account = done("local", "--id-column", "id")
+    on_spark, account_of_spark = done("spark", *MASTER)
+    removed = sorted(map(json.loads, lines_of(on_spark)), key=lambda row: row["key"])
+    assert removed == read_jsonl(local)
+    assert [row["key"] for row in removed] == [1, 2, 4, 6, 8]
+    assert account_of_spark == account
+
+
+def zstandard_window(bits):
+    zstandard = pytest.importorskip("zstandard")
+    return zstandard.ZstdCompressionParameters.from_level(3, window_log=bits)
+
+
+def test_what_spark_does_not_read(spark, tmp_path):
+    """The reason is the one that holds, and not that a line is no JSON."""
+    rows = [{"id": number, "text": f"text {number}"} for number in (1, 2**63)]
+    large_ids = write_jsonl(tmp_path / "large.jsonl", rows)
+    compressor = pytest.importorskip("zstandard").ZstdCompressor(
+        compression_params=zstandard_window(28)
+    )
+    wide = tmp_path / "wide.jsonl.zst"
+    with open(wide, "wb") as stream, compressor.stream_writer(stream) as writer:
+        writer.write(b'{"id": 1, "text": "a"}\n')
+    cut = tmp_path / "cut.jsonl.gz"
+    cut.write_bytes(gzip.compress(b'{"id": 1, "text": "a"}\n' * 9)[:20])
+    reasons = {
+        large_ids: "which Spark has not: give ids as strings",
+        wide: "the window of a .zst file is larger than Spark reads",
+        cut: "a file cannot be read: it is damaged",
+    }
+    for source, reason in reasons.items():
+        said = failing(1, "dedup", source, "-o", tmp_path / "o.jsonl", *MASTER)
+        assert said.startswith(f"lshfast: error: {source}: ")
+        assert reason in said
 
 
 def test_a_page_without_texts_and_of_pairs(spark, tmp_path, rows):

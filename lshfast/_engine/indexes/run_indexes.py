@@ -30,6 +30,7 @@ from lshfast._engine.plan import ONLY_OF_POINTS, AnyPlan, Plan, plan_for
 from lshfast._io import Corpus
 from lshfast._io.cells import CellType
 from lshfast._io.files import Format, file_format
+from lshfast._io.keys import id_of
 from lshfast._io.sources import LocalFile, RemoteFile, remote_errors, source_of
 from lshfast.kernels.text import Texts
 
@@ -44,8 +45,10 @@ KINDS: dict[str | None, str] = {"int": "integers", "uint": "integers", "str": "s
 # Arrow's names for the types of keys; the kind of an index without keys is None.
 ARROW_KINDS = {"int": "int64", "uint": "uint64", "str": "string", None: "string"}
 
-# The types of cells that are keys of an index of integers.
-INTEGERS = [CellType(kind, "an index") for kind in ("int64", "uint64")]
+# The types of cells that are keys of an index of integers; whole doubles are integers.
+TYPES_OF_INTEGERS = [
+    CellType(kind, "an index") for kind in ("int64", "uint64", "double")
+]
 
 # What indexes of points hold; the others hold signatures.
 POINTS = ("vector", "code")
@@ -448,6 +451,22 @@ def new_index(plan: Plan, on_duplicate: OnDuplicate) -> LSHIndex:
     return LSHIndex.on(store, on_duplicate=on_duplicate)
 
 
+def integer_of_cell(cell: str) -> int | str:
+    """Return the integer of 64 bits that a cell of CSV is, or a whole double; other cells as texts.
+
+    Examples
+    --------
+    >>> [integer_of_cell(cell) for cell in ("17", "-1", "17.0", "017", "1.5")]
+    [17, -1, 17, '017', '1.5']
+    """
+    for cell_type in TYPES_OF_INTEGERS:
+        with suppress(ValueError):
+            value = id_of(cell_type.convert(cell))
+            if isinstance(value, int):
+                return value
+    return cell
+
+
 def entry_key(kind: str | None, name: str, corpus: Corpus, row: int) -> str | int:
     """Return the key under which a row is an entry of an index.
 
@@ -464,9 +483,7 @@ def entry_key(kind: str | None, name: str, corpus: Corpus, row: int) -> str | in
         return key
     key_type = str if kind == "str" else int
     if key_type is int and isinstance(key, str) and corpus.has_cell_as_id(row):
-        for cell_type in INTEGERS:
-            with suppress(ValueError):
-                return cast("int", cell_type.convert(key))
+        key = integer_of_cell(key)
     if type(key) is not key_type:
         raise corpus.fault(row, f"key {key!r}: the keys of {name} are {KINDS[kind]}")
     return key

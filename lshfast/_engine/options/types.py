@@ -6,7 +6,7 @@ Written by tests/make_option_types.py from the declaration: do not edit.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias, TypedDict
 
 from lshfast._common.checks import Seed
@@ -114,7 +114,7 @@ class FileOptions(TypedDict, total=False):
     most: float | None
     html_texts: bool | None
     html_column: str | None
-    against_column: str | None
+    against_column: str | Sequence[str] | None
     against_id_column: str | None
     on_duplicate: OnDuplicate | None
     clusters: FilePath | None
@@ -151,8 +151,8 @@ class StageOptions(TypedDict, total=False):
     annotate: bool | None
     top: int | None
     most: float | None
-    against: FilePath | None
-    against_column: str | None
+    against: FilePath | Sequence[FilePath] | None
+    against_column: str | Sequence[str] | None
     against_id_column: str | None
     seed: Seed | None
 
@@ -172,7 +172,7 @@ class SparkDedupOptions(TypedDict, total=False):
     by: str | None
     exact_key: str | None
     max_removed: float | None
-    against_column: str | None
+    against_column: str | Sequence[str] | None
     against_id_column: str | None
     seed: Seed | None
 
