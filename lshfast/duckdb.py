@@ -11,13 +11,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from lshfast._common.column_paths import checked_columns
 from lshfast._common.extras import optional
 from lshfast._common.nearest import no_column
 from lshfast._common.rows import int64_range, offsets_of
+from lshfast._engine.column_options import column_of_table, stored_columns
 from lshfast._engine.executors.memory import dedup as dedup_items
 from lshfast._engine.executors.memory import pairs as pairs_of_items
 from lshfast.banding.bands import Bands
@@ -120,16 +123,19 @@ def register(con: Any) -> None:
     con.execute(MACROS)
 
 
-def dedup(relation: Any, column: str, *, con: Any = None, **options: Any) -> Any:
+def dedup(
+    relation: Any, column: str | Sequence[str], *, con: Any = None, **options: Any
+) -> Any:
     """Return the rows of a relation without near-duplicates.
 
     Parameters
     ----------
     relation : duckdb.DuckDBPyRelation
         It is read once, into memory, as Arrow.
-    column : str
+    column : str or sequence of str
         A column of strings (texts), of lists of strings or integers (sets), or of lists or arrays
-        of floats (vectors).
+        of floats (vectors). Several, or a path such as ``messages[].content``: their texts, joined
+        with a line end; nulls are left out.
     con : duckdb.DuckDBPyConnection, optional
         The connection of the result; by default that of the module duckdb.
     **options
@@ -161,14 +167,16 @@ def dedup(relation: Any, column: str, *, con: Any = None, **options: Any) -> Any
     """
     duckdb = optional("duckdb", "duckdb")
     pa = optional("pyarrow", "duckdb")
-    table = _table(relation, column)
-    kept_rows = table.filter(pa.array(dedup_items(table[column], **options).keep))
+    names = checked_columns(column)
+    table = _table(relation, *stored_columns(relation.columns, names))
+    items = column_of_table(table, names)
+    kept_rows = table.filter(pa.array(dedup_items(items, **options).keep))
     return (con or duckdb).from_arrow(kept_rows)
 
 
 def pairs(
     relation: Any,
-    column: str,
+    column: str | Sequence[str],
     id: str | None = None,
     *,
     con: Any = None,
@@ -206,8 +214,9 @@ def pairs(
     """
     duckdb = optional("duckdb", "duckdb")
     pa = optional("pyarrow", "duckdb")
-    table = _table(relation, column, id)
-    similar_pairs = pairs_of_items(table[column], **options)
+    names = checked_columns(column)
+    table = _table(relation, *stored_columns(relation.columns, names), id)
+    similar_pairs = pairs_of_items(column_of_table(table, names), **options)
     first, second, value = similar_pairs.dtype.names or ()
     ends = [
         similar_pairs[name]

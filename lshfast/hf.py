@@ -16,19 +16,16 @@ from lshfast._common.arrow_columns import checked_column
 from lshfast._common.checks import ADDED_COLUMNS, check_annotation, check_int
 from lshfast._common.column_paths import (
     ColumnNames,
-    arrow_value,
     checked_columns,
-    joined_strings,
     joined_text,
     names_of,
     shown_columns,
-    steps_of,
     value_at,
 )
 from lshfast._common.extras import optional
-from lshfast._common.nearest import no_column
 from lshfast._common.types import Int64Array
 from lshfast._engine.account.report import DedupResult
+from lshfast._engine.column_options import column_of_table, stored_columns
 from lshfast._engine.executors.memory import dedup as dedup_items
 from lshfast.index.lsh_index import LSHIndex
 from lshfast.sketch.minhash import Scheme
@@ -166,55 +163,13 @@ def dedup(
 
 def _column(dataset: Any, column: ColumnNames) -> Any:
     """Return a column as Arrow, in the order of the rows; several columns are joined."""
-    pa = optional("pyarrow")
-    chunks = []
-    stored_columns = _stored_columns(dataset.column_names, column)
-    only = dataset.select_columns(stored_columns)
-    for name in stored_columns:
+    of_column = stored_columns(dataset.column_names, column)
+    only = dataset.select_columns(of_column)
+    for name in of_column:
         checked_column(only.data.table, f"dataset, column {name!r}")
     if only._indices is not None:
         only = only.flatten_indices()
-    table = only.data.table
-    if isinstance(column, str) and column in stored_columns:
-        return table.column(column)
-    for batch in table.to_batches():
-        values = [_values_at(batch, name) for name in names_of(column)]
-        is_text = not isinstance(column, str) or _holds_strings(values[0])
-        chunks.append(joined_strings(values) if is_text else values[0])
-    return pa.chunked_array(chunks, None if chunks else pa.large_string())
-
-
-def _stored_columns(columns: Sequence[str], column: ColumnNames) -> list[str]:
-    """Return the columns of a data set that hold one or several columns, or paths into them."""
-    stored_columns = []
-    for name in names_of(column):
-        outer = name if name in columns else steps_of(name)[0]
-        if outer not in columns:
-            raise ValueError(no_column(name, columns, "there is no column"))
-        stored_columns.append(outer)
-    return list(dict.fromkeys(stored_columns))
-
-
-def _values_at(batch: Any, name: str) -> Any:
-    """Return the values of a batch at a name or path; raise an error if there are none."""
-    if name in batch.schema.names:
-        return batch.column(name)
-    outer, *inner = steps_of(name)
-    try:
-        return arrow_value(batch.column(outer), inner)
-    except (optional("pyarrow").ArrowException, KeyError, TypeError) as error:
-        kind = batch.schema.field(outer).type
-        raise ValueError(
-            f"there is no {name!r} in {outer!r}, which is {kind}"
-        ) from error
-
-
-def _holds_strings(values: Any) -> bool:
-    """Return whether values at a path are strings, or lists of strings."""
-    return str(getattr(values.type, "value_type", values.type)) in (
-        "string",
-        "large_string",
-    )
+    return column_of_table(only.data.table, column)
 
 
 def _value_name(result: DedupResult) -> str:
@@ -360,7 +315,7 @@ def _kept_stream(
     last = streams[-1]
     for stream in streams:
         if stream.column_names is not None:
-            _stored_columns(stream.column_names, column)
+            stored_columns(stream.column_names, column)
     kept_rows = datasets.IterableDataset.from_generator(
         _KeptRows(streams, column, batch_size, options), features=last.features
     )
@@ -406,15 +361,15 @@ def _texts_of_batch(
 ) -> Sequence[Any]:
     """Return the texts of a batch of a stream, whose rows begin with the number `start`."""
     names = names_of(column)
-    stored_columns = _stored_columns(list(batch), column)
-    if stored_columns == [column]:
-        values = batch[stored_columns[0]]
-        _check_texts(values, stored_columns[0], start)
+    of_column = stored_columns(list(batch), column)
+    if of_column == [column]:
+        values = batch[of_column[0]]
+        _check_texts(values, of_column[0], start)
         return cast("Sequence[Any]", values)
-    columns = [batch[name] for name in stored_columns]
+    columns = [batch[name] for name in of_column]
     texts = []
     for row, values in enumerate(zip(*columns, strict=True), start):
-        record = dict(zip(stored_columns, values, strict=True))
+        record = dict(zip(of_column, values, strict=True))
         try:
             text = joined_text([value_at(record, name) for name in names])
         except (LookupError, TypeError):

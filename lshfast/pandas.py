@@ -17,13 +17,18 @@ import numpy as np
 
 from lshfast._common.checks import ADDED_COLUMNS, check_annotation
 from lshfast._common.extras import optional
-from lshfast._engine.column_options import column_of_frame, with_columns
+from lshfast._engine.column_options import items_of_frame, with_columns
 from lshfast._engine.executors.memory import dedup as dedup_items
 from lshfast._engine.executors.memory import pairs as pairs_of_items
 
 pd = optional("pandas", "pandas")
 
 __all__ = ["FrameLsh"]
+
+
+def _arrow_of(frame: Any) -> Any:
+    """Return a frame as a table of Arrow."""
+    return optional("pyarrow").Table.from_pandas(frame, preserve_index=False)
 
 
 @pd.api.extensions.register_dataframe_accessor("lsh")
@@ -43,8 +48,10 @@ class FrameLsh:
 
         Parameters
         ----------
-        column : label
+        column : label or list of str
             A column of strings (texts), of lists or sets (sets), or of arrays of floats (vectors).
+            Several in a list, or a path such as ``messages[].content``: their texts, joined with a
+            line end; nulls are left out.
         annotate : bool, default False
             Return all rows, with the columns duplicate_of, the index label of the row that is kept
             instead, and similarity (of a run by distance, the distance); both are missing for rows
@@ -79,7 +86,9 @@ class FrameLsh:
         if annotate:
             check_annotation(self._frame.columns, options)
         run_options = with_columns(self._frame, options)
-        result = dedup_items(column_of_frame(self._frame, column), **run_options)
+        result = dedup_items(
+            items_of_frame(self._frame, column, _arrow_of), **run_options
+        )
         if not annotate:
             return self._frame[result.keep]
         labels = np.empty(len(result), object)
@@ -97,7 +106,7 @@ class FrameLsh:
 
         Parameters
         ----------
-        column : label
+        column : label or list of str
             As for `dedup`.
         **options
             Further arguments of `lshfast.pairs`.
@@ -118,7 +127,9 @@ class FrameLsh:
         >>> df.lsh.pairs("text").values.tolist()
         [['a', 'b', 1.0]]
         """
-        similar_pairs = pairs_of_items(column_of_frame(self._frame, column), **options)
+        similar_pairs = pairs_of_items(
+            items_of_frame(self._frame, column, _arrow_of), **options
+        )
         labels = self._frame.index
         (first, second, value) = similar_pairs.dtype.names or ("i", "j", "similarity")
         return pd.DataFrame(

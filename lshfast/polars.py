@@ -17,7 +17,7 @@ from typing import Any
 
 from lshfast._common.checks import ADDED_COLUMNS, check_annotation
 from lshfast._common.extras import optional
-from lshfast._engine.column_options import column_of_frame, with_columns
+from lshfast._engine.column_options import items_of_frame, with_columns
 from lshfast._engine.executors.memory import dedup as dedup_items
 from lshfast._engine.executors.memory import pairs as pairs_of_items
 
@@ -25,6 +25,11 @@ pl = optional("polars", "polars")
 ColumnNotFoundError = pl.exceptions.ColumnNotFoundError
 
 __all__ = ["DataFrameLsh", "LazyFrameLsh"]
+
+
+def _arrow_of(frame: Any) -> Any:
+    """Return a frame as a table of Arrow."""
+    return frame.to_arrow(compat_level=pl.CompatLevel.oldest())
 
 
 @pl.api.register_dataframe_namespace("lsh")
@@ -39,14 +44,17 @@ class DataFrameLsh:
     def __init__(self, frame: Any) -> None:
         self._frame = frame
 
-    def dedup(self, column: str, *, annotate: bool = False, **options: Any) -> Any:
+    def dedup(
+        self, column: str | list[str], *, annotate: bool = False, **options: Any
+    ) -> Any:
         """Return the rows without near-duplicates, in their order.
 
         Parameters
         ----------
-        column : str
+        column : str or list of str
             A column of strings (texts), of lists of strings or integers (sets), or of lists or
-            arrays of floats (vectors).
+            arrays of floats (vectors). Several in a list, or a path such as
+            ``messages[].content``: their texts, joined with a line end; nulls are left out.
         annotate : bool, default False
             Return all rows, with the columns duplicate_of, the number of the row that is kept
             instead, and similarity (of a run by distance, the distance); both are null for rows
@@ -79,7 +87,8 @@ class DataFrameLsh:
             check_annotation(self._frame.columns, options)
         run_options = with_columns(self._frame, options, ColumnNotFoundError)
         result = dedup_items(
-            column_of_frame(self._frame, column, ColumnNotFoundError), **run_options
+            items_of_frame(self._frame, column, _arrow_of, ColumnNotFoundError),
+            **run_options,
         )
         if not annotate:
             return self._frame.filter(pl.Series(result.keep))
@@ -93,12 +102,12 @@ class DataFrameLsh:
             for name, value in values
         )
 
-    def pairs(self, column: str, **options: Any) -> Any:
+    def pairs(self, column: str | list[str], **options: Any) -> Any:
         """Return the pairs of similar rows.
 
         Parameters
         ----------
-        column : str
+        column : str or list of str
             As for `dedup`.
         **options
             Further arguments of `lshfast.pairs`.
@@ -116,7 +125,8 @@ class DataFrameLsh:
         [(0, 1, 1.0)]
         """
         similar_pairs = pairs_of_items(
-            column_of_frame(self._frame, column, ColumnNotFoundError), **options
+            items_of_frame(self._frame, column, _arrow_of, ColumnNotFoundError),
+            **options,
         )
         return pl.DataFrame(
             {name: similar_pairs[name] for name in similar_pairs.dtype.names or ()}
@@ -135,7 +145,9 @@ class LazyFrameLsh:
     def __init__(self, frame: Any) -> None:
         self._frame = frame
 
-    def dedup(self, column: str, *, annotate: bool = False, **options: Any) -> Any:
+    def dedup(
+        self, column: str | list[str], *, annotate: bool = False, **options: Any
+    ) -> Any:
         """Return a lazy frame of the rows without near-duplicates; it compares rows when collected.
 
         Parameters

@@ -327,16 +327,22 @@ def test_explain_shows_the_earlier_text(tmp_path, second):
     assert told.explain(key, texts).shared.similarity == 0.6
 
 
-def test_keys_of_an_index_that_are_numbers_and_ids_of_csv(tmp_path):
+@pytest.mark.parametrize("type_of_cell", [int, float])
+def test_keys_of_an_index_that_are_numbers_and_ids_of_csv(tmp_path, type_of_cell):
+    """pandas writes an integer column with a gap as 1.0, 2.0, ..."""
     rows = [{"id": row, "text": one["text"]} for row, one in enumerate(FIRST)]
     numbers = write_jsonl(tmp_path / "numbers.jsonl", rows)
-    later = write_csv(tmp_path / "first.csv", rows)
+    later = write_csv(
+        tmp_path / "first.csv", [{**row, "id": type_of_cell(row["id"])} for row in rows]
+    )
     second = write_csv(tmp_path / "second.csv", SECOND)
     index = tmp_path / "seen.lsh"
     assert run("index", "build", numbers, "-o", index, *RUN).exit_code == 0
     result = dedup_files(second, id_column="id", against=[index, later])
     assert result.summary.earlier_texts.unknown == 0
     assert result.summary.earlier >= 36
+    add = "index", "add", index, later, "--id-column", "id", "--on-duplicate", "skip"
+    assert "0 added" in run(*add).stderr
 
 
 @pytest.mark.parametrize(

@@ -292,3 +292,56 @@ def test_rows_are_counted_by_the_values_of_a_column(library):
     assert len(df.lsh.dedup("text", max_removed=0.8)) == 31
     with pytest.raises(lshfast.TooManyRemovedError, match="with value b"):
         df.lsh.dedup("text", by="source", max_removed=0.8)
+
+
+NESTED = [
+    {
+        "id": number,
+        "ask": text or "",
+        "reply": {"body": f"reply {number % 5}"},
+        "messages": [{"content": text}, {"content": None}, {"content": "end"}],
+    }
+    for number, text in enumerate(TEXTS[:60])
+]
+
+
+@pytest.mark.parametrize("frame", ["pandas", "polars", "lazy", "duckdb"])
+@pytest.mark.parametrize(
+    ("column", "texts"),
+    [
+        (["ask", "reply.body"], [f"{row['ask']}\n{row['reply']['body']}" for row in NESTED]),
+        ("messages[].content", [f"{row['ask']}\nend" for row in NESTED]),
+        ("reply.body", [row["reply"]["body"] for row in NESTED]),
+        (["ask"], [row["ask"] for row in NESTED]),
+    ],
+)  # fmt: skip
+def test_paths_and_several_columns(frame, column, texts):
+    expected = np.flatnonzero(lshfast.dedup(texts, size=2).keep).tolist()
+    if frame == "pandas":
+        kept = pd.DataFrame(NESTED).lsh.dedup(column, size=2)["id"].tolist()
+    elif frame == "polars":
+        kept = pl.DataFrame(NESTED).lsh.dedup(column, size=2)["id"].to_list()
+    elif frame == "lazy":
+        found = pl.LazyFrame(NESTED).lsh.dedup(column, size=2).collect()
+        kept = found["id"].to_list()
+    else:
+        rows = duckdb.from_arrow(pa.Table.from_pylist(NESTED))
+        found = lshfast.duckdb.dedup(rows, column, size=2)
+        kept = [row[0] for row in found.fetchall()]
+    assert kept == expected
+
+
+@pytest.mark.parametrize(
+    ("column", "error", "message"),
+    [
+        (["ask", "no"], KeyError, "no column 'no'; columns are: id, ask"),
+        ("messages.content", ValueError, "there is no 'messages.content' in"),
+        (["ask", "id"], TypeError, "^column 'id' is int64, and only strings are"),
+        (["ask", "ask"], ValueError, "must have different names, not 'ask' twice"),
+        ([], ValueError, "must have at least one name"),
+    ],
+)
+def test_columns_that_are_not_joined(column, error, message):
+    for find in (pd.DataFrame(NESTED).lsh.dedup, pd.DataFrame(NESTED).lsh.pairs):
+        with pytest.raises(error, match=message):
+            find(column)
