@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from lshfast._common.choices import ItemMeasure, Kind, plural, usual_measure
 from lshfast._common.column_paths import checked_columns, is_joined
+from lshfast._common.visible import printable
 from lshfast._engine.account.report import Summary
 from lshfast._engine.indexes.run_indexes import (
     COLUMNS_OF_EARLIER_FILES,
+    OF_INDEX,
+    Indexes,
     columns_of_earlier,
+    plan_against,
 )
 from lshfast._engine.kinds import item_kind
 from lshfast._engine.options.declaration import check_names
+from lshfast._engine.options.declared import OPTIONS as DECLARED
 from lshfast._engine.options.rules import TAKES, of_group, takes_options
-from lshfast._engine.plan import AnyPlan, Grouping, Keep, check_bands_only, plan_for
+from lshfast._engine.plan import (
+    AnyPlan,
+    Grouping,
+    Keep,
+    Plan,
+    check_bands_only,
+    plan_for,
+)
 from lshfast._engine.preference import check_keep_measure
+from lshfast._io.sources import is_url
 from lshfast.shingling import Unit
 from lshfast.spark.by_value import Guard, counted_by
 from lshfast.spark.earlier import EarlierFrame
@@ -26,7 +40,7 @@ from lshfast.spark.ids import ID_TYPES
 from lshfast.spark.points import VectorRun
 from lshfast.spark.run import FILE, FrameRows, Limits, Run
 from lshfast.spark.session import check_pyspark
-from lshfast.spark.tasks import draw_content_key
+from lshfast.spark.tasks import EntriesTask, draw_content_key
 from lshfast.spark.text_columns import text_column
 
 if TYPE_CHECKING:
@@ -55,6 +69,13 @@ OPTIONS_OF_PAIRS = [name for name in TAKES["spark.pairs"].names if name in OF_PL
 RESULT = "keep", "kept_key", "similarity", "group"
 
 
+class EntriesOfIndex(NamedTuple):
+    """The entries of an index as a task of the workers, and the plan of a run against them."""
+
+    plan: Plan
+    task: EntriesTask
+
+
 @dataclass(frozen=True)
 class RowChoice:
     """Which rows stay.
@@ -66,17 +87,20 @@ class RowChoice:
     exact_key : NamedKeys, optional
     earlier : EarlierFrame, optional
         Rows similar to one of them are removed first.
+    entries : EntriesOfIndex, optional
+        Rows similar to one of them are removed first.
     """
 
     keep: Keep | Column = "first"
     exact_key: NamedKeys | None = None
     earlier: EarlierFrame | None = None
+    entries: EntriesOfIndex | None = None
 
     @property
     def result(self) -> list[str]:
         """The names of the columns of the result, besides that of the ids."""
         names = list(RESULT)
-        if self.earlier is not None:
+        if self.earlier is not None or self.entries is not None:
             names.append("earlier")
         if self.exact_key is not None:
             names.append("same_key")
@@ -95,7 +119,7 @@ def dedup(
     exact: bool | None = None,
     groups: Grouping = "star",
     keep: Keep | Column = "first",
-    against: DataFrame | None = None,
+    against: DataFrame | str | os.PathLike[str] | None = None,
     measure: ItemMeasure | None = None,
     **options: Unpack[SparkDedupOptions],
 ) -> DataFrame:
@@ -130,11 +154,13 @@ def dedup(
         The row of a group to keep: the one with the least or the greatest id, by length as for
         `lshfast.dedup`, or the one with the greatest value of a column, such as ``df.date``. Among
         equal values the row with the least id is kept.
-    against : DataFrame, optional
+    against : DataFrame or path, optional
         Earlier texts: a row that is similar to one of them is removed for the most similar one of
         the first 256 in the order of their ids, before rows are compared with each other. Their ids
-        may be equal to each other, and to ids of `df`; they are not null. An index is an error,
-        because it has no texts: give those of its entries.
+        may be equal to each other, and to ids of `df`; they are not null. Or the path of an index
+        of texts, which every worker can open: a row is removed for the most similar entry, by
+        estimates, which miss about half of the rows exactly at the threshold. The run has the
+        options that the index stores.
     against_column : str or sequence of str, optional
         The columns of the texts of `against`, if they are not those of `text`.
     against_id_column : str, optional
@@ -230,7 +256,7 @@ def dedup_with_summary(
     id: str = "id",
     *,
     keep: Keep | Column = "first",
-    against: DataFrame | None = None,
+    against: DataFrame | str | os.PathLike[str] | None = None,
     by: str | None = None,
     max_removed: float | None = None,
     limits: Limits | None = None,
@@ -277,15 +303,18 @@ def dedup_with_summary(
     names = {
         name: options.pop(name, None) for name in COLUMNS_OF_EARLIER_FILES.values()
     }
-    columns = columns_of_earlier(names, against is not None)
+    index = os.fspath(against) if isinstance(against, (str, os.PathLike)) else None
+    columns = columns_of_earlier(names, against is not None and index is None)
+    earlier = None
+    if against is not None and index is None:
+        earlier = earlier_of(
+            against, columns.get("column", text), columns.get("id_column", id)
+        )
     choice = RowChoice(
         keep,
         None if exact_key is None else NamedKeys.of(exact_key),
-        None
-        if against is None
-        else earlier_of(
-            against, columns.get("column", text), columns.get("id_column", id)
-        ),
+        earlier,
+        None if index is None else entries_of(index, options),
     )
     return dedup_frame(df, text, id, choice, Guard(by, max_removed), limits, options)
 
@@ -304,6 +333,34 @@ def earlier_of(
         raise ValueError(f"against: {error}") from None
 
 
+def entries_of(path: str, options: Mapping[str, Any]) -> EntriesOfIndex:
+    """Return the entries of an index, which every worker opens, and the plan of a run against it.
+
+    The user need not repeat the options that the index stores.
+    """
+    indexes = Indexes(path if is_url(path) else os.path.abspath(path))
+    given = {name: value for name, value in options.items() if value is not None}
+    of_index = {
+        name: given[name]
+        for name in OF_INDEX
+        if name in given and given[name] != DECLARED[name].default
+    }
+    of_run = {name: value for name, value in given.items() if name not in OF_INDEX}
+    place = str(indexes.against)
+    plan = plan_against(place, of_index, **{**of_run, "threads": 1})
+    check_bands_only(plan, "spark", "dedup")
+    with indexes.opened(plan) as index:
+        assert index is not None
+        kind = index.key_kind
+    if kind == "uint":
+        raise ValueError(
+            f"against: {printable(path)} has keys of 2**63 and above, which are no integers of "
+            "Spark; give the files of the rows of its entries"
+        )
+    type_of_keys = "string" if kind == "str" else "bigint"
+    return EntriesOfIndex(plan, EntriesTask(place, indexes.state(), type_of_keys))
+
+
 def dedup_frame(
     df: DataFrame,
     text: str | Sequence[str],
@@ -319,6 +376,10 @@ def dedup_frame(
     """Return the result of `dedup_with_summary`; with `files`, also the column FILE."""
     kind = kind_of_column(df, text, kinds)
     plan = plan_of("dedup", OPTIONS, options, kind)
+    if choice.entries is not None:
+        if kind != "text":
+            raise ValueError(f"an index on Spark is for texts, not for {plural(kind)}")
+        plan = choice.entries.plan
     if isinstance(choice.keep, str):
         check_keep_measure(choice.keep, plan.measure)
     if choice.earlier is not None:
@@ -331,6 +392,8 @@ def dedup_frame(
         )
     guard.check(df)
     run = run_of(kind, source, plan, limits, choice.earlier)
+    if choice.entries is not None:
+        run.entries = choice.entries.task
     result, summary = run.result()
     try:
         summary = counted_by(df, id, result, summary, guard)

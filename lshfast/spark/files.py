@@ -21,13 +21,15 @@ from lshfast._common.column_paths import (
 )
 from lshfast._common.errors import TooManyRemovedError
 from lshfast._common.extras import optional
-from lshfast._common.visible import printable
 from lshfast._engine.account.display import SIMILARITY_NAMES
 from lshfast._engine.account.report import Summary
 from lshfast._engine.clock import Stage
 from lshfast._engine.indexes.run_indexes import (
     COLUMNS_OF_EARLIER_FILES,
+    Against,
+    check_one_index,
     columns_of_earlier,
+    refuse_index_with_texts,
 )
 from lshfast._engine.inputs import Inputs
 from lshfast._engine.options.stored import OF_FOLDER, StoredOptions
@@ -50,6 +52,7 @@ from lshfast.spark.api import (
     RowChoice,
     dedup_frame,
     earlier_of,
+    entries_of,
     kind_of_column,
     plan_of,
     run_of,
@@ -166,18 +169,10 @@ class EarlierFiles:
         Raises
         ------
         ValueError
-            If columns of earlier files are named without such files, or there is an index.
+            If columns of earlier files are named without such files.
         """
-        paths = options.get("against") or ()
-        if isinstance(paths, str):
-            paths = [paths]
+        paths = options["against"]
         columns = columns_of_earlier(options, bool(paths))
-        for path in paths:
-            if is_index(path):
-                raise ValueError(
-                    f"against: {printable(path)} is an index, which stores no texts: on Spark, "
-                    "give the files of the rows of its entries"
-                )
         id_column = columns.get("id_column", id_column)
         if not paths or id_column is None:  # which is an error for the inputs
             return None
@@ -247,8 +242,12 @@ def run_files(
             f"keep must be first, last, longest, shortest or max:COLUMN on Spark, not {keep!r}"
         )
     of_earlier = {name: options.pop(name, None) for name in OPTIONS_OF_EARLIER}
+    index, of_earlier["against"] = _index_and_files(of_earlier["against"] or ())
     earlier = EarlierFiles.of(of_earlier, column, id_column)
     arguments = plan_of("dedup", OPTIONS, options).arguments
+    entries = None if index is None else entries_of(index, options)
+    if entries is not None:
+        arguments = entries.plan.arguments
     columns = _columns(column, id_column)
     if order:
         columns["value"] = order
@@ -277,7 +276,9 @@ def run_files(
             frame,
             names["text"],
             names["id"],
-            RowChoice(policy_or_column, source.keys(exact_key), source.earlier),
+            RowChoice(
+                policy_or_column, source.keys(exact_key), source.earlier, entries
+            ),
             guard,
             None,
             arguments,
@@ -288,6 +289,18 @@ def run_files(
         _write(source, result, outputs, summary, stored)
         _write_page_of_removed(source, outputs, stored.options, result, summary)
     return _finished(result, summary, start)
+
+
+def _index_and_files(against: str | Sequence[str]) -> tuple[str | None, list[str]]:
+    """Return the index among paths of earlier rows, if there is one, and the files."""
+    paths = [against] if isinstance(against, str) else list(against)
+    indexes = [path for path in paths if is_index(path)]
+    files = [path for path in paths if path not in indexes]
+    check_one_index(indexes)
+    index = indexes[0] if indexes else None
+    texts = Inputs(files) if files else None
+    refuse_index_with_texts(Against(index, texts), "a run on Spark")
+    return index, files
 
 
 def run_pairs(
@@ -644,9 +657,11 @@ def _write(
         same_key = F.lit(False)
         if SAME_KEY in result.columns:
             same_key = F.col(SAME_KEY)
-        if source.earlier is not None:
-            estimated = F.lit(summary.verify != "exact") & ~same_key
-            columns += ["earlier", estimated.alias("estimated")]
+        if "earlier" in result.columns:
+            is_estimate = F.lit(summary.verify != "exact")
+            if source.earlier is None:
+                is_estimate = is_estimate | F.col("earlier")  # for an entry
+            columns += ["earlier", (is_estimate & ~same_key).alias("estimated")]
         if SAME_KEY in result.columns:
             columns.append(SAME_KEY)
         if source.earlier is not None:

@@ -80,10 +80,15 @@ def evidence_of_removed(
         "kept_key",
     ]
     in_groups = result
+    removed_rows = result.where("not keep")
+    if "earlier" in result.columns:
+        in_groups = result.where("not earlier")
     if EARLIER_ID in result.columns:
         of_pair.append(EARLIER_ID)
-        in_groups = result.where("not earlier")
-    removed = result.where("not keep").select(*of_pair, "group")
+    elif "earlier" in result.columns:
+        # The entries of an index have no texts that could be shown.
+        removed_rows = removed_rows.where("not earlier")
+    removed = removed_rows.select(*of_pair, "group")
     one_each = removed.groupBy("group").agg(
         F.min(F.struct(*removed.drop("group").columns)).alias("pair")
     )

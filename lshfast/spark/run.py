@@ -55,10 +55,12 @@ from lshfast.spark.session import running
 from lshfast.spark.tasks import (
     EARLIER,
     EARLIER_ID,
+    ENTRY_SIMILARITY,
     ChainTask,
     ContentKey,
     CountTask,
     EngineTask,
+    EntriesTask,
     PairTask,
     RecordTask,
     ScreenTask,
@@ -190,6 +192,7 @@ class Run:
     key: ContentKey
     limits: Limits
     earlier: EarlierFrame | None = None
+    entries: EntriesTask | None = None
     read_of_files: dict[str, int] = field(default_factory=dict, init=False)
     _held: ExitStack = field(default_factory=ExitStack)
     _sketched_earlier: SketchedEarlierRows | None = field(default=None, init=False)
@@ -347,17 +350,25 @@ class Run:
         if self.source.exact_key is not None:
             # What becomes of the preferred row with its key becomes of a row.
             rows = rows.withColumn("first", F.first("first").over(of_key))
+            if self.entries is not None:
+                rows = rows.withColumn(EARLIER, F.first(EARLIER).over(of_key))
         return self._persisted(rows)
 
     def _with_sketches(self) -> DataFrame:
         """Return the columns of the rows without the texts, and their sketches."""
         ties = self.source.exact_key is not None and self.source.by_length
         task = SketchTask(
-            self.plan, self.key, ties=ties, exact_key=self.source.exact_key
+            self.plan,
+            self.key,
+            ties=ties,
+            exact_key=self.source.exact_key,
+            entries=self.entries,
         )
         schema = (
             f"{self._types_of_rows()}, low long, high long, length long, keys binary"
         )
+        if self.entries is not None:
+            schema += f", {self.entries.schema}"
         if ties:
             schema += f", `{TIE}` long"
         return self.source.frame.mapInArrow(task, schema)
@@ -378,13 +389,16 @@ class Run:
         from pyspark.sql import functions as F
 
         full = F.col(self.content).isNotNull()
+        is_empty = ~full
+        if self.entries is not None:
+            is_empty = is_empty & F.col(ENTRY_SIMILARITY).isNull()
         is_first = F.col("first") == F.col("id")
         same_key = self._same_key()
         aggregates = {
             "read": F.count("*"),
             "ids": F.count("id"),
             "different": F.count_distinct("id"),
-            "empty": F.count_if(~full),
+            "empty": F.count_if(is_empty),
             "texts": F.count_if(full & is_first),
             "equal": F.count_if(full & ~is_first & ~same_key),
             "nbytes": F.coalesce(F.sum("length"), F.lit(0)),
@@ -618,17 +632,19 @@ class Run:
         kept_key = kept_id
         kept_by = [kept_key]
         is_earlier = F.lit(False)
-        if self.earlier is not None:
+        similarities = [F.col("similarity"), F.lit(1.0)]
+        earlier = self.earlier or self.entries
+        if earlier is not None:
             type_of_ids = self.source.type_of("id")
-            kind = common_type(type_of_ids, self.earlier.type_of_keys)
+            kind = common_type(type_of_ids, earlier.type_of_keys)
             is_earlier = F.col(EARLIER).isNotNull()
             kept_key = F.coalesce(F.col(EARLIER).cast(kind), kept_id.cast(kind))
             kept_by = [kept_key, is_earlier]
-        similarity = F.when(same_key, 1.0).otherwise(
-            F.coalesce("similarity", F.lit(1.0))
-        )
+        if self.entries is not None:
+            similarities.insert(0, F.col(ENTRY_SIMILARITY))
+        similarity = F.when(same_key, 1.0).otherwise(F.coalesce(*similarities))
         group = kept_key  # the first row of its group
-        if self.source.keep != "first" or self.earlier is not None:
+        if self.source.keep != "first" or earlier is not None:
             group = F.min("id").over(Window.partitionBy(*kept_by))
         columns = {
             "keep": (F.col("id") == kept_id) & ~is_earlier,
@@ -636,7 +652,7 @@ class Run:
             "similarity": similarity,
             "group": group,
         }
-        if self.earlier is not None:
+        if earlier is not None:
             columns["earlier"] = is_earlier
         if self.source.exact_key is not None:
             columns["same_key"] = same_key

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,9 +23,12 @@ from lshfast._common.rows import int64_range
 from lshfast._common.run_key import P
 from lshfast._common.threads import pieces
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
+from lshfast._common.visible import printable
 from lshfast._engine.account.findings import Findings
+from lshfast._engine.against import Earlier, EarlierRows
 from lshfast._engine.clock import Clock
 from lshfast._engine.earlier_texts import EarlierRowsOf
+from lshfast._engine.indexes.run_indexes import Indexes
 from lshfast._engine.kinds.kind import Request
 from lshfast._engine.marks import MarkedRows
 from lshfast._engine.pairs.listed import PairArray, listed
@@ -59,6 +63,9 @@ BATCH_PAIRS = 1 << 16
 # The columns with the keys of earlier rows, and with numbers that identify these rows.
 EARLIER = "earlier key"
 EARLIER_ID = "earlier row"
+
+# The column with the similarity to an entry of an index.
+ENTRY_SIMILARITY = "similarity to an entry"
 
 # A bucket with more rows than this is not screened: its rows stay in one set.
 CROWD_ROWS = 512
@@ -150,6 +157,56 @@ class CountTask(WorkerTask):
 
 
 @dataclass(frozen=True)
+class EntriesTask:
+    """Find the rows that are similar to an entry of an index, which every worker opens.
+
+    Attributes
+    ----------
+    path : str
+        Of the index.
+    state : list
+        That of the index when the run began.
+    type_of_keys : str
+        As Spark writes it in a schema.
+    """
+
+    path: str
+    state: list[Any]
+    type_of_keys: str
+
+    @property
+    def schema(self) -> str:
+        """The columns of `columns`."""
+        return f"`{EARLIER}` {self.type_of_keys}, `{ENTRY_SIMILARITY}` double"
+
+    @contextmanager
+    def opened(self, plan: Plan) -> Iterator[EarlierRows]:
+        """Open the index; raise ValueError if it has changed since the run began."""
+        indexes = Indexes(self.path)
+        if indexes.state() != self.state:
+            raise ValueError(
+                f"{printable(self.path)}: this index is not the one with which the run began"
+            )
+        with indexes.opened(plan) as index:
+            assert index is not None
+            yield EarlierRows(index, plan)
+
+    def columns(self, earlier: Earlier, n: int) -> dict[str, Any]:
+        """Return the columns of n rows with the keys of entries, and the similarities to them."""
+        pa = optional("pyarrow", "spark")
+        keys = earlier.columns(n)["earlier"]
+        similarity = np.zeros(n, np.float64)
+        similarity[earlier.rows] = earlier.similarity
+        is_removed = np.zeros(n, np.bool_)
+        is_removed[earlier.rows] = True
+        kind = pa.string() if self.type_of_keys == "string" else pa.int64()
+        return {
+            EARLIER: pa.array(keys, kind),
+            ENTRY_SIMILARITY: pa.array(similarity, mask=~is_removed),
+        }
+
+
+@dataclass(frozen=True)
 class SketchTask(WorkerTask):
     """Compute the bucket keys of texts, and a keyed hash of their bytes.
 
@@ -157,9 +214,11 @@ class SketchTask(WorkerTask):
 
     - low, high: the hashes of the text under two secret keys;
     - length: its bytes;
-    - keys: the bucket keys of all bands, 8 bytes each; null for a row without shingles;
+    - keys: the bucket keys of all bands, 8 bytes each; null for a row without shingles, or one
+      that is similar to an entry;
     - codes: the lowest 8 bits of each slot, with `codes`;
-    - the column TIE, with `ties`.
+    - the column TIE, with `ties`;
+    - the columns of `EntriesTask`, with `entries`.
     """
 
     plan: Plan
@@ -170,28 +229,49 @@ class SketchTask(WorkerTask):
     # The column of the ids that errors name, and what they begin with.
     named_by: str = "id"
     named_as: str = ""
+    entries: EntriesTask | None = None
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        if self.entries is None:
+            yield from self._sketched(batches, None)
+            return
+        with self.entries.opened(self.plan) as earlier_rows:
+            yield from self._sketched(batches, earlier_rows)
+
+    def _sketched(
+        self, batches: Iterator[Batch], earlier_rows: EarlierRows | None
+    ) -> Iterator[Batch]:
         pa = optional("pyarrow", "spark")
+        columns_of = partial(self._columns, earlier_rows=earlier_rows)
         for batch in batches:
             at = 0
             with naming_text(batch.column(self.named_by), self.named_as):
                 for arrays in sketched(
-                    [Texts(batch.column("text"))], self.plan, Clock(), self._columns
+                    [Texts(batch.column("text"))], self.plan, Clock(), columns_of
                 ):
                     part = batch.slice(at, len(arrays["length"]))
                     columns = returned_columns(part, self.key, self.exact_key)
                     yield pa.RecordBatch.from_pydict(columns | arrays)
                     at += part.num_rows
 
-    def _columns(self, piece: Sketched) -> dict[str, Any]:
+    def _columns(
+        self, piece: Sketched, earlier_rows: EarlierRows | None
+    ) -> dict[str, Any]:
         """Return the columns of some rows that were sketched."""
         marks, keys = MarkedRows.of(piece, self.plan, hash_keys(self.key))
+        is_alone = marks.empty
+        of_entries: dict[str, Any] = {}
+        if earlier_rows is not None and self.entries is not None:
+            earlier = earlier_rows.take_from(keys, piece.signatures)
+            is_alone = is_alone.copy()
+            is_alone[earlier.rows] = True
+            of_entries = self.entries.columns(earlier, len(keys))
         columns: dict[str, Any] = {
             "low": signed(marks.words[:, 1]),
             "high": signed(marks.words[:, 2]),
             "length": marks.nbytes,
-            "keys": binary_column(keys, marks.empty),
+            "keys": binary_column(keys, is_alone),
+            **of_entries,
         }
         if self.codes:
             columns["codes"] = binary_column(piece.signatures.astype(np.uint8))

@@ -8,6 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import lshfast.spark
+from lshfast import dedup_files
 from lshfast._engine.options.stored import read_options
 from lshfast.spark.places import names_of_files
 from tests.cli.commands import failing, read_jsonl, run, write_jsonl
@@ -473,27 +475,66 @@ def test_earlier_files_and_exact_keys(spark, tmp_path, rows):
         page.partition(begin)[2].partition(end)[0]
         == (page_of_local.partition(begin)[2].partition(end)[0])
     )
-    index = tmp_path / "seen.lsh"
-    run(
-        "index",
-        "build",
-        sources[2],
-        "-o",
-        index,
-        "--column",
-        "body",
-        "--id-column",
-        "name",
-    )
     outputs = "-o", tmp_path / "o.jsonl"
-    said = failing(2, "dedup", sources[0], *outputs, "--against", index, *MASTER)
-    assert f"against: {index} is an index, which stores no texts: on Spark" in said
     said = failing(2, "dedup", sources[0], *outputs, "--exact-key", "no", *MASTER)
     assert "no line of the inputs has the column 'no'" in said
     said = failing(
         2, "dedup", *sources, "-o", sources[2], "--overwrite", *columns, *MASTER
     )
     assert said.endswith("the output is one of the inputs, or holds one")
+
+
+@pytest.mark.parametrize("type_of_keys", [str, int])
+def test_an_index_of_earlier_rows(spark, tmp_path, rows, type_of_keys):
+    """The rows, their keys and estimates, and the account are those of one machine."""
+    rows = sorted(rows, key=lambda row: row["id"])
+    rows[7]["text"] = ""
+    for number, row in enumerate(rows):
+        row["link"] = f"link {number // 3}" if number % 5 == 0 else None
+    source = write_jsonl(tmp_path / "a.jsonl", rows)
+    earlier = [
+        {"name": type_of_keys(row["id"]), "text": (row["text"] or "x") + " and more"}
+        for row in rows[::4]
+    ]
+    index = tmp_path / "seen.lsh"
+    texts = write_jsonl(tmp_path / "earlier.jsonl", earlier)
+    build = "index", "build", texts, "-o", index, "--id-column", "name"
+    assert run(*build, "--size", "3", "--threshold", "0.7").exit_code == 0
+
+    def done(name, *further):
+        paths = [
+            tmp_path / f"{name}.{end}" for end in ("jsonl", "removed.jsonl", "html")
+        ]
+        outputs = "-o", paths[0], "--removed", paths[1], "--html", paths[2]
+        options = "--exact-key", "link", "--against", index
+        answer = run("dedup", source, *outputs, *options, *further)
+        assert answer.exit_code == 0, answer.stderr
+        figures = answer.stderr.partition("\nstage ")[0].splitlines()
+        return paths, [line for line in figures if "  " in line]
+
+    local, account = done("local", "--id-column", "id")
+    on_spark, account_of_spark = done("spark", *MASTER)
+    assert sorted(lines_of(on_spark[0])) == sorted(local[0].read_text().splitlines())
+    removed = sorted(map(json.loads, lines_of(on_spark[1])), key=lambda row: row["key"])
+    assert removed == read_jsonl(local[1])
+    assert {row["estimated"] for row in removed} == {True, False}
+    assert account_of_spark == account
+    assert any("by estimates" in line for line in account)
+    assert "of earlier entries" in read_page(on_spark[2])
+
+    frame = spark.read.json(str(source)).select("id", "text")
+    found = lshfast.spark.dedup(frame, against=index)
+    alone = dedup_files(source, id_column="id", against=index)
+    assert {row["id"] for row in found.where("keep").collect()} == {
+        rows[row]["id"] for row in alone.keep.nonzero()[0]
+    }
+    said = failing(2, "dedup", source, "-o", tmp_path / "o.jsonl", "--against", index,
+                   "--against", texts, *MASTER)  # fmt: skip
+    assert "is for runs in memory, not for a run on Spark: name the texts alone" in said
+    with pytest.raises(ValueError, match="threshold"):
+        lshfast.spark.dedup(frame, against=index, threshold=0.9)
+    with pytest.raises(ValueError, match="against_column names a column of earlier"):
+        lshfast.spark.dedup(frame, against=index, against_column="body")
 
 
 def test_keys_and_counted_values_in_one_column(spark, tmp_path):

@@ -239,17 +239,22 @@ def against_of(options: Mapping[str, Any], inputs: Inputs) -> Against:
     paths = [os.fspath(path) for path in against]
     texts = [path for path in paths if _has_texts(path, inputs.format)]
     indexes = [path for path in paths if path not in texts]
-    if len(indexes) > 1:
-        raise ValueError(
-            f"against must name one index, not {', '.join(map(printable, indexes))}: "
-            "`lshfast index merge` makes one of several"
-        )
+    check_one_index(indexes)
     files = None
     columns = columns_of_earlier(options, bool(texts))
     if texts:
         files = replace(inputs, paths=texts, by=None, exact_key=None, listed=[])
         files = replace(files, **columns)
     return Against(indexes[0] if indexes else None, files)
+
+
+def check_one_index(paths: Sequence[str]) -> None:
+    """Raise ValueError if a run is to be compared with several indexes."""
+    if len(paths) > 1:
+        raise ValueError(
+            f"against must name one index, not {', '.join(map(printable, paths))}: "
+            "`lshfast index merge` makes one of several"
+        )
 
 
 def columns_of_earlier(options: Mapping[str, Any], are_rows: bool) -> dict[str, Any]:
