@@ -484,7 +484,9 @@ def test_earlier_files_and_exact_keys(spark, tmp_path, rows):
     assert said.endswith("the output is one of the inputs, or holds one")
 
 
-@pytest.mark.parametrize("type_of_keys", [str, int])
+@pytest.mark.parametrize(
+    "type_of_keys", [str, pytest.param(int, marks=pytest.mark.weekly)]
+)
 def test_an_index_of_earlier_rows(spark, tmp_path, rows, type_of_keys):
     """The rows, their keys and estimates, and the account are those of one machine."""
     rows = sorted(rows, key=lambda row: row["id"])
@@ -567,6 +569,7 @@ def zstandard_window(bits):
     return zstandard.ZstdCompressionParameters.from_level(3, window_log=bits)
 
 
+@pytest.mark.weekly
 def test_what_spark_does_not_read(spark, tmp_path):
     """The reason is the one that holds, and not that a line is no JSON."""
     rows = [{"id": number, "text": f"text {number}"} for number in (1, 2**63)]
