@@ -135,7 +135,7 @@ def test_clusters_of_a_pipeline():
     ).all()
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_an_embedding_of_a_pipeline():
     points = clusters(120)
     embedding = TSNE(

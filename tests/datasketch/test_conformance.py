@@ -66,6 +66,7 @@ def judge(case, peer, mine):
             assert raised[1] in outcome.errors, f"not {raised[1]}: {outcome}"
 
 
+@pytest.mark.some_cases
 @pytest.mark.parametrize("case", CASES)
 def test_the_same_call_gives_the_same(case):
     judge(case, of_peer(case), kit.run(ours, CASES[case]))
@@ -101,6 +102,7 @@ def run_on(library, case, server):
     return outcome
 
 
+@pytest.mark.some_cases
 @needs_redis
 @pytest.mark.parametrize("case", ON_REDIS)
 def test_the_same_call_gives_the_same_on_redis(case, redis_server, only_new_garbage):

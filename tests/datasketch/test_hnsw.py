@@ -94,6 +94,7 @@ def test_recall(points, least):
         assert recalls(index, distance, 100, ef).mean() >= share
 
 
+@pytest.mark.one_case
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("points", "m", "ef_construction"),

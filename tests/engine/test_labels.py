@@ -87,6 +87,7 @@ TRIALS = [
 ]
 
 
+@pytest.mark.one_case
 @pytest.mark.slow
 @pytest.mark.parametrize(("corpus", "wanted", "labels"), TRIALS)
 def test_intervals_hold_the_true_rates(corpus, wanted, labels):

@@ -40,7 +40,7 @@ def test_growing_arrays():
     assert rows.finished().tolist() == np.concatenate(parts).tolist()
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_pairs_are_written_in_memory_that_does_not_grow_with_them(
     tmp_path, monkeypatch
 ):

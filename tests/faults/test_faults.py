@@ -28,6 +28,7 @@ def faults(*arguments):
     return done.stdout.splitlines()
 
 
+@pytest.mark.some_cases
 @needs_library
 @pytest.mark.parametrize(
     "arguments",
@@ -55,6 +56,7 @@ def test_faults(arguments):
         assert " 0 fired" not in line
 
 
+@pytest.mark.some_cases
 @needs_library
 @pytest.mark.parametrize(
     ("name", "most"),

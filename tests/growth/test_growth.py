@@ -16,6 +16,7 @@ ROWS = [
 ]
 
 
+@pytest.mark.some_cases
 @pytest.mark.parametrize("name", ROWS)
 @pytest.mark.filterwarnings("ignore")
 def test_work_grows_like_the_rows(name):

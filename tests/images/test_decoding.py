@@ -65,8 +65,9 @@ def heic(folder, name, image, **options):
 def test_heic_is_upright(tmp_path, orientation):
     exif = Image.Exif()
     exif[0x0112] = orientation
-    path = heic(tmp_path, "a.heic", picture(1), exif=exif.tobytes())
-    other = save(tmp_path, "a.png", picture(1), exif=exif)
+    small = picture(1, (128, 96))
+    path = heic(tmp_path, "a.heic", small, exif=exif.tobytes())
+    other = save(tmp_path, "a.png", small, exif=exif)
     decoded = decode(path)
     upright = decode(other)
     assert (decoded.width, decoded.height) == (upright.width, upright.height)
@@ -74,7 +75,7 @@ def test_heic_is_upright(tmp_path, orientation):
 
 
 def test_heic_that_is_damaged_or_too_large(tmp_path, monkeypatch):
-    path = heic(tmp_path, "a.heic", picture(1))
+    path = heic(tmp_path, "a.heic", picture(1, (128, 96)))
     with pytest.raises(ImageError, match=r"pixels, more than the 100 that max_pixels"):
         decode(path, max_pixels=100)
     data = (tmp_path / "a.heic").read_bytes()
@@ -146,11 +147,11 @@ def test_the_first_frame_is_read(tmp_path, suffix):
     path = save(
         tmp_path,
         f"a.{suffix}",
-        picture(1),
+        picture(1, (96, 64)),
         save_all=True,
-        append_images=[picture(2), picture(3)],
+        append_images=[picture(2, (96, 64)), picture(3, (96, 64))],
     )
-    assert near(decode(path).image, picture(1), 40)
+    assert near(decode(path).image, picture(1, (96, 64)), 40)
 
 
 def test_many_bits_and_other_colours(tmp_path):

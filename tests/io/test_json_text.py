@@ -137,6 +137,7 @@ LIMITS = [
 ]
 
 
+@pytest.mark.one_case
 @pytest.mark.slow
 @pytest.mark.skipif(
     sys.platform != "linux",

@@ -511,6 +511,7 @@ LONG = {
 }
 
 
+@pytest.mark.some_cases
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("name", LONG)

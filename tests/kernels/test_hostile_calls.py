@@ -72,6 +72,7 @@ def test_arguments_out_of_range_are_errors():
     assert [line for line in lines if line.startswith("FAULT")] == []
 
 
+@pytest.mark.some_cases
 @pytest.mark.slow
 @pytest.mark.parametrize("module", MODULES)
 def test_arguments_out_of_range_are_errors_in_each_module(module):

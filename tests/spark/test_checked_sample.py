@@ -33,6 +33,7 @@ def figures(result):
     return replace(result, stages={}, seconds=0.0)
 
 
+@pytest.mark.weekly
 def test_all_rows_have_the_figures_of_one_machine(rows, frame):
     ids, texts = rows
     order = sorted(range(ROWS), key=ids.__getitem__)

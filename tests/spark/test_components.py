@@ -31,6 +31,7 @@ def components_of(pairs):
     return label_of
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("driver_records", [0, 1000])
 def test_labels_are_the_smallest_nodes(spark, driver_records):
     """Of small graphs, chains and random edges, some of which are there twice; on the cluster, and on the driver."""

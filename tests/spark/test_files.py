@@ -246,6 +246,7 @@ def test_removed_rows_by_containment(spark, tmp_path, rows):
     assert pq.read_table(removed).column_names == ["key", "kept_key", "containment"]
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     ("suffix", "options", "arguments"),
     [
@@ -593,6 +594,7 @@ def test_what_spark_does_not_read(spark, tmp_path):
         assert reason in said
 
 
+@pytest.mark.weekly
 def test_a_page_without_texts_and_of_pairs(spark, tmp_path, rows):
     source, page = write_jsonl(tmp_path / "a.jsonl", rows), tmp_path / "page.html"
     run("pairs", source, "-o", tmp_path / "pairs.jsonl", "--html", page, *MASTER)

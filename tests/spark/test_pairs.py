@@ -84,6 +84,7 @@ def test_a_copy_of_a_copy(spark):
     assert (summary.copies, summary.pairs) == (5, 5)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     "texts", [[], [None, "", "?", ""], ["one two three", "four five six"]], ids=str
 )

@@ -141,6 +141,7 @@ def test_columns_of_passages(spark):
     )
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     ("rows", "options", "error", "said"),
     [

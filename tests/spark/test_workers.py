@@ -182,6 +182,7 @@ def test_workers_without_lshfast_are_refused(tmp_path, unchecked, without):
     assert "\n" not in said
 
 
+@pytest.mark.weekly
 def test_tasks_refuse_a_worker_that_comes_later(tmp_path, monkeypatch, unchecked):
     """The workers of another version were not there when the session was looked at."""
     monkeypatch.setattr(session, "check_workers", lambda session: None)

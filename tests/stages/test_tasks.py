@@ -324,6 +324,7 @@ def test_a_row_that_is_removed_twice_is_an_error(copied):
 NUMBERS = [-1, 0, 1, 3, 10**6, 2**40 + 1, 2**63 - 1, -(2**63)]
 
 
+@pytest.mark.some_cases
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("stage", "column"),

@@ -355,6 +355,7 @@ def test_the_answer_is_that_of_a_run_in_memory(
     check(run, wanted, driver, tmp_path)
 
 
+@pytest.mark.some_cases
 @pytest.mark.parametrize("case", list(params_of_spark()))
 def test_the_answer_of_spark_is_that_of_a_run_in_memory(
     tmp_path, spark, reference, case
