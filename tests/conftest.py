@@ -50,20 +50,20 @@ settings.load_profile(os.environ.get("EXAMPLES", "fixed"))
 
 # The most examples of a test, by the tests that are run. An example takes 2 ms, most of which
 # hypothesis itself needs; a thousand tests have examples.
-MOST_EXAMPLES = {"not slow": 12, "slow": 20, "not weekly": 20}
+MOST_EXAMPLES = {"not slow": 8, "slow": 20, "not weekly": 20}
 
 LEVELS = kernels.available()
 LEVEL = ("level",)
 
 # From so many cases on, a test of several parameters leaves most combinations of their values to
-# the slow tests.
+# the slow tests, and a test of one parameter leaves most of its values.
 MANY_CASES = 6
 
-# Of a test of some cases, one in so many is not slow.
-SOME_SHARE = 4
+# Of the values of one parameter, one in so many is in a case that is not slow.
+SOME_SHARE = 3
 
-# Of the cases that a test leaves to the slow tests, these run at least so many, and at least one in
-# SLOW_SHARE. The others are weekly.
+# Of the combinations that a test leaves to the slow tests, these run at least so many, and at least
+# one in SLOW_SHARE. The others are weekly.
 LEAST_SLOW_CASES = 1
 SLOW_SHARE = 16
 
@@ -121,16 +121,19 @@ def pytest_collection_modifyitems(config, items):
             tests = slow_tests if item.get_closest_marker("slow") else plain_tests
             tests[item.parent, item.originalname].append(item)
     for cases in plain_tests.values():
+        if has_some_cases(cases):  # each of which shows something of its own
+            for item in beyond_some_cases(cases):
+                item.add_marker(pytest.mark.slow)
+            continue
         slow_items = further_cases(cases)
         for item in slow_items:
             item.add_marker(pytest.mark.slow)
-        if cases[0].get_closest_marker("some_cases"):
-            continue  # each case shows something of its own
         slow_count = max(LEAST_SLOW_CASES, len(slow_items) // SLOW_SHARE)
         for item in sorted(slow_items, key=checksum_of_name)[slow_count:]:
             item.add_marker(pytest.mark.weekly)
     for cases in slow_tests.values():
-        for item in further_cases(cases):
+        is_some = cases[0].get_closest_marker("some_cases")
+        for item in beyond_some_cases(cases) if is_some else further_cases(cases):
             item.add_marker(pytest.mark.weekly)
     leave_weekly_tests(config, items)
 
@@ -139,12 +142,25 @@ def further_cases(cases):
     """Return the cases of a test that it leaves to slower runs."""
     if cases[0].get_closest_marker("one_case"):
         return cases[1:]
-    if cases[0].get_closest_marker("some_cases"):
-        return sorted(cases, key=checksum_of_name)[-(-len(cases) // SOME_SHARE) :]
     if cases[0].get_closest_marker("few_cases") or len(cases) >= MANY_CASES:
         chosen = few_cases([values_of(item) for item in cases])
         return [item for item, kept in zip(cases, chosen, strict=True) if not kept]
     return []
+
+
+def has_some_cases(cases):
+    """Return whether a test leaves most of its values to the slow tests: it says so, or has many of one parameter."""
+    if cases[0].get_closest_marker("some_cases"):
+        return True
+    marked = cases[0].get_closest_marker("one_case") or cases[0].get_closest_marker(
+        "few_cases"
+    )
+    return not marked and len(cases) >= MANY_CASES and len(values_of(cases[0])) == 1
+
+
+def beyond_some_cases(cases):
+    """Return all but a share of the cases; which ones does not depend on their order."""
+    return sorted(cases, key=checksum_of_name)[-(-len(cases) // SOME_SHARE) :]
 
 
 def checksum_of_name(item):

@@ -427,6 +427,7 @@ def test_f39_suffixes():
     ]
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("by", ["length", "prefix", "position", "suffix"])
 def test_f39_no_index_loses_a_pair(by):
     rng, true = random.Random(39), 0

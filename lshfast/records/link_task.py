@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 from lshfast._common.threads import ordered_map, thread_count
 from lshfast.records.candidates.names import named_fields
@@ -79,7 +79,7 @@ class LinkTask:
     def synonyms(self) -> Synonyms:
         """The synonyms of the call, or the English ones."""
         synonyms = self.options.synonyms
-        return Synonyms.english() if synonyms is None else synonyms
+        return english_synonyms() if synonyms is None else synonyms
 
     @cached_property
     def comparers(self) -> list[FieldComparer]:
@@ -91,6 +91,12 @@ class LinkTask:
         if self.mixed:
             connect_exchanged(comparers)
         return comparers
+
+
+@cache
+def english_synonyms() -> Synonyms:
+    """The built-in synonyms, which nothing changes; their normal forms are computed once."""
+    return Synonyms.english()
 
 
 def coded_task(tables: Sequence[RecordTable], options: LinkOptions) -> LinkTask:

@@ -86,6 +86,7 @@ def test_weights_move_the_choice():
     assert choose_bands(0.8, 32, weights=(3, 0)) == Bands(1, 32)
 
 
+@pytest.mark.slow
 @given(st.floats(0.01, 1), st.integers(1, 300), st.floats(0.01, 0.999))
 def test_choice_equals_the_reference(threshold, num_perm, recall):
     odds = [

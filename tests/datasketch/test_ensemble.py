@@ -125,6 +125,7 @@ def test_recall_and_precision_beside_datasketch(threshold):
         assert ours[1] >= theirs[1]
 
 
+@pytest.mark.slow
 def test_a_greater_weight_of_false_negatives_finds_more():
     sets, asked = planted_sets(50, 10)
     recalls = [

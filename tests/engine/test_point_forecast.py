@@ -205,6 +205,7 @@ def test_input_says_how_many_rows_there_are_and_how_far_apart(rows):
     told(rows, "--column", "c", "--radius", 9)
 
 
+@pytest.mark.slow
 def test_inputs_of_other_formats(tmp_path):
     np.save(tmp_path / "in.npy", VECTORS)
     wanted = f"about 3,000 vectors of {DIM} float32; euclidean distance at most 2\n"
@@ -253,6 +254,7 @@ def test_the_bands_are_those_of_the_run(rows):
     assert abs(width - result.summary.rows_per_band) <= 1
 
 
+@pytest.mark.slow
 def test_distances_without_input_do_not_say_how_far_rows_are_apart():
     shown = told(
         "--as", "vector", "--measure", "euclidean", "--radius", 1.0, "--dim", 16

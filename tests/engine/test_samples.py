@@ -115,6 +115,7 @@ def test_rows_of_different_lengths_are_counted(tmp_path, monkeypatch):
     ).rows == pytest.approx(2100, rel=0.05)
 
 
+@pytest.mark.slow
 def test_files_without_rows_are_passed_over(tmp_path):
     for number in range(200):
         content = "".join(rows(5)).encode() if number == 7 else b""
@@ -142,6 +143,7 @@ def test_ids_leave_less_memory_for_records(tmp_path):
     assert disk[0] == 16 * 18 * 30_000 > disk[1]
 
 
+@pytest.mark.slow
 def test_a_forecast_over_long_rows(tmp_path, monkeypatch):
     for module in (samples, forecasts):
         monkeypatch.setattr(module, "PLACE_BYTES", 1 << 12)

@@ -102,6 +102,7 @@ def test_recommend_names_the_row_of_a_bad_text():
         recommend([*["a long text " * 1000] * 5, *["a text"] * 250, b"b\xff"])
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("words", [10, 14, 20, 30])
 def test_recommended_values_find_planted_near_duplicates(words):
@@ -163,6 +164,7 @@ def long_lines(texts):
     return [" ".join([text] * 20) for text in texts]
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("made", [list, long_lines])
 @pytest.mark.parametrize("unit", ["word", "stopword"])
 def test_symbols_are_recommended_from_a_share_of_punctuation_on(made, unit):

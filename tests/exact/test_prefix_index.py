@@ -138,6 +138,7 @@ TestMachine = Machine.TestCase
 TestMachine.settings = settings(max_examples=40, stateful_step_count=15)
 
 
+@pytest.mark.slow
 def test_f40_each_set_is_queried_and_then_inserted():
     """The pairs found one set after the other are those of a join."""
     rng = np.random.default_rng(40)

@@ -33,6 +33,7 @@ def test_values(points, width, seed):
     assert PlaneLines(width, seed).hash(points, 9).tolist() == expected
 
 
+@pytest.mark.slow
 def test_lines_have_unit_directions_that_are_uniform():
     directions, starts = PlaneLines(1, 3).lines(20_000)
     assert np.hypot(*directions.T) == pytest.approx(np.ones(20_000), abs=1e-15)

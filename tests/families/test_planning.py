@@ -256,6 +256,7 @@ def test_plan_of_weights_has_the_least_errors(weights):
     ] * plan.expected_missed == pytest.approx(min(errors))
 
 
+@pytest.mark.slow
 def test_weights_of_missed_items_raise_the_recall():
     histogram = falling(2)
     recalls = [

@@ -64,6 +64,7 @@ def test_vectors_of_few_coordinates_are_separated_as_often_as_others(dim):
     assert shares == pytest.approx(1 - angles / np.pi, abs=4 * math.sqrt(0.25 / 60_000))
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     ("dim", "part"), [(384, 128), (640, 128), (768, 256), (896, 128)]
 )
@@ -170,6 +171,7 @@ def test_the_integral_is_what_simulated_projections_do(outputs):
         assert abs(share - p) <= 4 * math.sqrt(p * (1 - p) / len(x))
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize(("dim", "outputs"), [(20, 8), (60, 64), (40, None)])
 def test_gaussian_cross_polytopes_follow_the_integral(dim, outputs):
@@ -263,6 +265,7 @@ def test_sign_vectors_are_the_bits_of_a_sketcher():
 # Values
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("dim", [1, 5, 300, 700])
 def test_values_are_those_of_the_reference(level, dim):
     x = np.random.default_rng(dim).standard_normal((2, dim))
@@ -275,6 +278,7 @@ def test_values_are_those_of_the_reference(level, dim):
     ]
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     "family", [*FAMILIES, CrossPolytope(40, structured=False)], ids=str
 )

@@ -61,7 +61,7 @@ def test_faults(arguments):
 @pytest.mark.parametrize(
     ("name", "most"),
     [
-        ("index save", 60),
+        ("index save", 20),
         pytest.param("index commit", 300, marks=pytest.mark.slow),
         pytest.param("index compact", 300, marks=pytest.mark.slow),
         pytest.param("first outputs", 300, marks=pytest.mark.slow),

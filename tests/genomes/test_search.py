@@ -34,6 +34,7 @@ items = st.lists(st.sets(st.integers(0, 20), max_size=10), max_size=7)
 thresholds = st.sampled_from([0.0, 1e-9, 0.25, 1 / 3, 0.5, 0.8, 0.9, 1.0])
 
 
+@pytest.mark.slow
 @given(
     items,
     st.none() | items,

@@ -152,6 +152,7 @@ def test_polynomials_are_k_wise_independent_over_all_functions(prime, k):
 PAIRS = [(0, 1), (1, 2), (0, 2**60), (12345, 12345 + 2**32), (P - 2, P - 1)]
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("pair", PAIRS)
 @pytest.mark.parametrize(
     ("family", "most"),

@@ -80,6 +80,7 @@ def sin60():
     return sqrt(3) / 2
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("dim", [1, 2, 3, 7])
 def test_a14_points_are_isotropic(dim):
     points = sphere_points(20_000, dim, seed=9)

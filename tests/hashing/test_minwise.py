@@ -67,6 +67,7 @@ def test_g3_families_for_sets_of_at_most_k_elements():
         )
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     ("n", "k", "size"),
     [
@@ -125,6 +126,7 @@ def test_g3_a_large_universe():
         family.permutation(0)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     "family", [HalvingFamily(4), RestrictedFamily(7, 3), RestrictedFamily(2**14, 3)]
 )
@@ -326,6 +328,7 @@ def test_a9_random_permutations_are_approximately_min_wise():
     assert minwise_error([range(22), range(21, -1, -1)], 6) == 2  # two batches of sets
 
 
+@pytest.mark.slow
 def test_e6_equal_minhashes_under_approximate_families():
     """J (1 +- error), and the error itself for some sets with one common element. A talk has J +- error |A u B|."""
     family = np.random.default_rng(6).permuted(np.tile(np.arange(6), (150, 1)), axis=1)

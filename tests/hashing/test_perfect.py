@@ -100,6 +100,7 @@ def test_a3_pairs_collide_in_a_quarter_of_the_draws_at_most():
     assert 0.2 < failed / tries < 0.25 + 4 * np.sqrt(0.25 * 0.75 / tries)
 
 
+@pytest.mark.slow
 def test_a_known_seed_can_be_attacked_and_a_random_one_not():
     """Keys that fall into one bucket of the function of seed 1 cost a redraw there, and none for other seeds."""
     n = 64

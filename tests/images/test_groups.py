@@ -118,6 +118,7 @@ def test_groups_are_those_of_all_pairs(batch, data):
     assert set(np.flatnonzero(~result.keep).tolist()) <= set(rows)
 
 
+@pytest.mark.slow
 def test_a_crowd_of_equal_images_is_one_group():
     result = dedup(made([7] * 3000))
     assert result.keep.tolist() == [True] + [False] * 2999
@@ -166,6 +167,7 @@ def test_a_grey_picture_is_grey_in_each_mode(tmp_path, mode, side, kind):
     assert in_colour.tolist() == [False, False, True, True]
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("kind", ["pdq", "phash", "dhash"])
 def test_turned_copies_are_found_with_their_orientation(tmp_path, kind):

@@ -206,6 +206,7 @@ def test_arguments_are_checked():
             hash_files([], **options)
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("package", ["PIL", "pdqhash", "imagehash"])
 def test_a_missing_package_is_named_with_its_extra(package):

@@ -118,6 +118,7 @@ def equal_pairs(codes):
 # Keepers
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     "radius",
     [0, 3, 64, *(pytest.param(radius, marks=pytest.mark.slow) for radius in (1, 10))],

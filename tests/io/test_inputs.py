@@ -808,6 +808,7 @@ def web_server(status):
         server.server_close()
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     ("status", "reason"),
     [

@@ -145,6 +145,7 @@ def test_points_just_below_the_threshold_are_compared_once(dtype):
     assert groups.summary.candidates <= n * (n - 1) // 2
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("groups", ["stars", "forest", "pairs"])
 def test_nothing_depends_on_the_threads(groups):
     sizes = small_batches(64, 16)
@@ -208,6 +209,7 @@ def test_a_crowd_takes_linear_time(groups):
     assert join.compared < 1000 * n
 
 
+@pytest.mark.slow
 def test_crowds_one_after_the_other():
     """Batches are halved again and again, and what each row costs stays bounded."""
     rng = np.random.default_rng(4)

@@ -38,7 +38,7 @@ def planted(rng, measure, dim, radius):
     return np.stack([first, second], axis=1).reshape(2 * PAIRS, dim)
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("dim", [3, 40])
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("recall", [0.9, 0.6])
@@ -103,6 +103,7 @@ def test_a_radius_that_bands_cannot_reach_is_refused():
     assert len(lshfast.pairs(codes, kind="code", radius=64)) == 50 * 49 // 2
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     ("kind", "options", "distances"),
     [

@@ -182,6 +182,7 @@ def test_other_lists_of_integers_are_sets(column):
     assert dedup(column, threshold=0.5).keep.tolist() == kept(column, "set")
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_floats_are_vectors(dtype):
     rows = ROWS.astype(dtype)
@@ -317,7 +318,7 @@ def written(folder, name, column):
     return path
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8])
 @pytest.mark.parametrize(
     ("suffix", "form"),

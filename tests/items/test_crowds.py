@@ -250,6 +250,7 @@ def test_nothing_depends_on_the_threads(function):
         assert found[0].tolist() == found[1].tolist() == found[2].tolist()
 
 
+@pytest.mark.slow
 def test_what_is_left_out_is_said(tmp_path):
     """A warning, the summary, its table, and the page have the same numbers, in memory, in files and with a cap."""
     rows = made(on_a_cap, 1000).astype(np.float32)

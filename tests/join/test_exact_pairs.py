@@ -145,6 +145,7 @@ def test_a_larger_join_in_several_threads(level, method, monkeypatch):
     } == similar_pairs(small, F(7, 10))
 
 
+@pytest.mark.slow
 def test_the_pairs_equal_those_of_verification():
     """The rule of a float is that of `verify`: overlap / union, as doubles, at least the threshold."""
     rng = np.random.default_rng(2)

@@ -120,7 +120,7 @@ def add_all(file, signatures):
 
 
 @pytest.mark.few_cases
-@pytest.mark.parametrize("n", [0, 1, 99, 100, 101, 1000])
+@pytest.mark.parametrize("n", [0, 1, 99, 100, 101, 400])
 @pytest.mark.parametrize("least", [30, 56])
 def test_a_file_tells_the_rows_that_share_too_few(tmp_path, n, least):
     slots = slots_held(64, least)
@@ -142,7 +142,7 @@ def test_a_file_tells_the_rows_that_share_too_few(tmp_path, n, least):
         enough = np.array(expected_slots(signatures[chosen].tolist())) >= least
         assert not unlike[~chosen].any()
         assert not unlike[chosen][enough].any()
-        assert n < 1000 or unlike[chosen].mean() > 0.6
+        assert n < 400 or unlike[chosen].mean() > 0.6
     assert not path.exists()
 
 

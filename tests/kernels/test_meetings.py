@@ -259,6 +259,7 @@ def test_points_of_other_measures_leave_out_no_pair(metric, nonzeros):
     assert len(find(Meetings(keys, rows, keys, rows, *options))) == 600 * 599 // 2
 
 
+@pytest.mark.slow
 def test_the_pairs_do_not_depend_on_the_room():
     rng = np.random.default_rng(1)
     left = listed(
@@ -278,6 +279,7 @@ def test_the_pairs_do_not_depend_on_the_room():
         assert set(find(Meetings(*left, *right, codes, 1, limits), room)) == wanted
 
 
+@pytest.mark.slow
 def test_limits_that_fall_between_calls_rule_out_pairs():
     rows, keys = np.arange(1200, dtype=np.int32), np.zeros(1200, np.uint64)
     limits = rows.copy()

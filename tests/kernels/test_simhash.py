@@ -91,6 +91,7 @@ def expected(words):
 # Against the reference
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("words", [1, 2, 3])
 def test_codes_and_counters(level, words):
     offsets, tokens = csr(random_rows())

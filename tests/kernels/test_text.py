@@ -180,6 +180,7 @@ def test_dense_symbols(level, pattern):
     assert_equals_reference("symbol", ["x" * 63 + long_text, long_text + "x"], 3)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("lowercase", [True, False])
 def test_every_white_space_and_each_other_character_between_words(level, lowercase):
     """A symbol in 16-bit characters is one wherever it stands in a block."""
@@ -232,6 +233,7 @@ def test_words_cut_by_a_stretch(level, before, behind):
     )
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     "word",
     [
@@ -265,6 +267,7 @@ def test_words_cut_one_after_another(level, first, second):
     assert_equals_reference("word", [*lines, *(line + " end" for line in lines)], 1)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("around", [64, STRETCH])
 @pytest.mark.parametrize("solo", ["中", "𠀀", "か\u3099", "ที่"])
 def test_solo_characters_beside_ascii_blocks(level, around, solo):
@@ -363,6 +366,7 @@ def test_mixed_scripts(level, unit, line, size, lowercase):
     assert_equals_reference(unit, [line, line * 20], size, lowercase=lowercase)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("script", ["cyrillic", "chinese", "thai", "four"])
 def test_scripts_across_stretches(level, script):
     """Words, marks and solo characters lie at and across the end of a stretch."""

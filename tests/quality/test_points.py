@@ -46,6 +46,7 @@ def items_of(name):
     return codes() if name == "hamming" else vectors()
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     "name",
     [

@@ -122,6 +122,7 @@ def test_threads_do_not_change_the_result(found):
     assert other.summary == found[0].summary
 
 
+@pytest.mark.slow
 def test_few_matches_are_found():
     a, b, shared = catalogues(40, 600, seed=2)
     result = match_records(a, b)

@@ -150,6 +150,7 @@ def test_telephones_are_compared_by_edits():
     assert (found.pairs(), found.scores.tolist()) == ([(0, 1)], [99.0])
 
 
+@pytest.mark.slow
 def test_telephones_weigh_as_codes_do():
     rng = np.random.default_rng(3)
     numbers = rng.choice(9000, 300, replace=False) + 1000

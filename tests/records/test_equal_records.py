@@ -106,6 +106,7 @@ def test_neighbours_do_not_show_that_members_are_told_apart():
     assert len(doubts_of(dedup_records(table))) == 1
 
 
+@pytest.mark.slow
 def test_records_that_differ_in_nothing_within_one_table_only_raise_no_doubt():
     """Copies within the second table are members of no group, as the first has none."""
     a, b = two_tables(SIZE, 300, 4, families=0)
@@ -137,6 +138,7 @@ def test_exact_copies_in_one_table_raise_no_doubt(fields, both):
     assert not result.summary.in_doubt
 
 
+@pytest.mark.slow
 def test_copies_of_random_records_raise_no_doubt():
     """Some are copied several times."""
     population = Population(3)

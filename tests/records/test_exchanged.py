@@ -68,6 +68,7 @@ def test_records_with_exchanged_names_are_linked(misspelt):
     assert explained.count("exchanged with another field") == 2
 
 
+@pytest.mark.slow
 def test_exchanged_values_of_strangers_are_no_evidence():
     """A match is no other one of the same two teams, played elsewhere on another day."""
     random = np.random.default_rng(4)

@@ -107,6 +107,7 @@ def test_people_whose_full_name_is_written_otherwise_are_linked(hand):
     )
 
 
+@pytest.mark.slow
 def test_members_of_a_family_do_not_agree_in_their_full_name():
     names = Names(4)
     surnames = [names.name().split()[1] for _ in range(300)]

@@ -174,6 +174,7 @@ def test_texts_names_dates_and_prices_that_all_differ_stay():
     }
 
 
+@pytest.mark.slow
 def test_numbers_of_one_table(tables):
     rng = np.random.default_rng(8)
     a = people(ROWS, rng)
@@ -211,6 +212,7 @@ def test_small_tables():
     assert left_out(five, five) == {}
 
 
+@pytest.mark.slow
 def test_a_column_that_is_alone_or_named_stays(tables):
     rows = {"id": list(range(50))}
     assert left_out(rows) == left_out(rows, rows) == {}
@@ -249,6 +251,7 @@ def test_long_values_are_no_keys():
     assert left_out(table) == {}
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("written", ["as it is", "with zeros", "with an error"])
 def test_an_account_that_is_written_otherwise_is_compared(written):
     """Few names differ from all others, so the account decides."""

@@ -186,6 +186,7 @@ def test_the_bands_are_on_both_sides_of_the_threshold_of_the_run(tmp_path, revie
     assert counts.sum() == len(pairs.ids)
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("scoring", ["weights", "points"])
 def test_the_option_gives_the_links_at_or_above_the_threshold(tmp_path, scoring):

@@ -264,6 +264,7 @@ def links_of(path):
     }
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("form", [".csv", ".tsv", ".jsonl", ".parquet"])
 def test_the_command_reads_a_review_with_answers(files, tmp_path, form):
     review = tmp_path / f"review{form}"

@@ -66,6 +66,7 @@ def with_errors(table, rng, rate=0.25):
     return copy
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     ("phone", "rules", "found"),
     [
@@ -164,6 +165,7 @@ def test_a_seed_gives_one_result(tables):
     assert (one.scores == two.scores).all()
 
 
+@pytest.mark.slow
 def test_pruned_scores_are_those_of_all_pairs(tables):
     """Pairs that cannot reach the threshold are left out early; the others have the same scores."""
     rules = [SortBlocks("surname", 30)]
@@ -240,6 +242,7 @@ def test_a_field_that_is_held_out(tables):
         match_records(*tables, id_column="id", held_out="height")
 
 
+@pytest.mark.slow
 def test_a_window_of_the_field_that_is_held_out(tables):
     """Each match was made within 20 days, and random pairs within ten years."""
     generator = np.random.default_rng(3)

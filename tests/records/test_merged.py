@@ -55,6 +55,7 @@ def test_the_newest_is_found_by_dates_as_they_are_written(order):
     )["id"] == [1]
 
 
+@pytest.mark.slow
 def test_times_behind_much_white_space_take_no_quadratic_time():
     table = {
         "name": ["Ann Lee", "Anne Lee", "Ann Leee"],
@@ -120,6 +121,7 @@ def test_parts_of_addresses_are_no_columns():
     assert list(merged) == ["id", "ids", "records", "home"]
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     "rule", ["newest", "oldest", "most-complete:name", "newest:none", "newest:name"]
 )

@@ -133,6 +133,7 @@ def test_a_column_that_repeats_others_is_no_further_evidence():
     assert good >= 20
 
 
+@pytest.mark.slow
 def test_small_lists_are_linked():
     a, b = two_tables(20, 20, 8, 0, seed=5)
     assert quality(match_records(a, b), 20) == pytest.approx((1, 1), abs=0.11)
@@ -145,7 +146,7 @@ def test_small_lists_are_linked():
 
 
 def test_counts_of_patterns_add_up_to_all_pairs():
-    a, b = two_tables(700, 70, 8, 1)
+    a, b = two_tables(250, 50, 8, 1)
     for tables in ([RecordTable(a), RecordTable(b)], [RecordTable(a)]):
         fields = {name: code_field(Field(name), tables) for name in a}
         linkage = Linkage(tables, fields)

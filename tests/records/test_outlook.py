@@ -86,6 +86,7 @@ def test_one_field_that_is_compared_is_named():
     )
 
 
+@pytest.mark.slow
 def test_a_field_without_values_is_named():
     a, b, _ = catalogues(200, 0, seed=2)
     warnings = match_records(
@@ -151,6 +152,7 @@ def test_links_near_the_threshold_and_wrong_links():
     assert match_records(a, b).summary.warnings
 
 
+@pytest.mark.slow
 def test_the_expected_precision_has_an_interval_that_marks_narrow():
     rng = np.random.default_rng(6)
     names = ["".join(rng.choice(list("abcdefghij"), 6)) for _ in range(400)]
@@ -180,6 +182,7 @@ def test_the_expected_precision_has_an_interval_that_marks_narrow():
     assert match_records(a, b, scoring="points", threads=1).summary.precision is None
 
 
+@pytest.mark.slow
 def test_one_column_that_links_nothing_says_how_to_link_what_is_similar():
     """Names that repeat within the tables show nothing."""
     rng = np.random.default_rng(2)

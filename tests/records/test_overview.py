@@ -69,6 +69,7 @@ def test_wrong_links_are_counted_by_their_probabilities(linked):
     )
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     ("threshold", "shown"),
     [
@@ -210,6 +211,7 @@ def german(names, *extra):
     return {name: [row[place] for row in rows] for place, name in enumerate(columns)}
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     ("names", "extra", "options", "note"),
     [

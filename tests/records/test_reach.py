@@ -96,6 +96,7 @@ def test_default_rules_that_bring_few_pairs(monkeypatch, by_ranks):
     )
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("rules", [["all"], ["key:town", "all"], ["nearest"]])
 def test_what_is_not_measured(rules):
     a, b = people(100)

@@ -202,6 +202,7 @@ def test_what_an_artist_determines_counts_once():
     assert hits >= 0.8 * max(len(pairs), len(result))
 
 
+@pytest.mark.slow
 def test_too_few_seeds_for_many_links_are_named(monkeypatch):
     monkeypatch.setattr("lshfast.records.link_task.suits_mixture", lambda *_: False)
     words = WORDS[:600]

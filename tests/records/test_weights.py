@@ -96,6 +96,7 @@ def test_parts_add_up_to_scores(result):
     assert result.weights.bits_of(0.5) == pytest.approx(result.summary.threshold)
 
 
+@pytest.mark.slow
 def test_agreement_on_a_rare_value_weighs_more():
     rng = np.random.default_rng(3)
     names = np.array(["smith"] * 900 + [f"rare{i}" for i in range(600)])
@@ -115,6 +116,7 @@ def test_agreement_on_a_rare_value_weighs_more():
     assert same.weights.fields[0].value_bits is None
 
 
+@pytest.mark.slow
 def test_dates_of_small_tables_weigh_as_if_all_dates_were_known():
     """The chance that two of 25,000 dates are equal is the same in tables of 100 as of 10,000 records."""
     random = np.random.default_rng(3)

@@ -76,6 +76,7 @@ def test_f37_prefixes():
     assert max(four) == F(12, 15)
 
 
+@pytest.mark.slow
 def test_f37_prefixes_of_all_thresholds():
     for hundredths in range(1, 101):
         for length in range(1, 60):

@@ -128,6 +128,7 @@ def test_columns_are_limited(tmp_path):
         assert next(csv.reader(file)) == ["text", "0"]  # of the rows that are kept
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
 @pytest.mark.parametrize("shards", [1, 3])
 def test_inputs_of_several_formats(tmp_path, suffix, shards):
@@ -161,6 +162,7 @@ def test_inputs_of_several_formats(tmp_path, suffix, shards):
         assert written == (tmp_path / "all.jsonl").read_bytes()
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet", "csv"])
 @pytest.mark.parametrize("keep", ["first", "max:score"])
 def test_all_formats_together(tmp_path, suffix, keep):

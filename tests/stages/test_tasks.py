@@ -360,6 +360,7 @@ def test_values_that_nobody_wrote(copied, stage, column):
             path.write_bytes(content)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("stage", ["sketch", "collect", "apply"])
 @pytest.mark.parametrize("change", ["text", "time"])
 def test_changed_inputs_are_named(planned, stage, change):

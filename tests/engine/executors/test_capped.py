@@ -307,6 +307,7 @@ def test_a_run_that_is_compared_with_an_index_is_resumed(tmp_path, small_parts):
     assert outputs(tmp_path, "b", source, resume=True, **given) == wanted
 
 
+@pytest.mark.slow
 def test_a_resumed_run_against_earlier_files(tmp_path, small_parts):
     """It was ended in each of its stages. Other earlier files, and other columns, are refused."""
     rows = corpus(41, 3000)
@@ -497,6 +498,7 @@ def test_memory_limits_the_length_of_rows(tmp_path, suffix):
     assert again[0].summary.rejected == 1
 
 
+@pytest.mark.slow
 def test_long_rows_leave_less_memory_for_records(tmp_path, monkeypatch):
     shrunk, shrink = [], BucketRuns.shrink
     monkeypatch.setattr(

@@ -141,6 +141,7 @@ def test_threads_and_batches_do_not_matter(
             assert found == wanted
 
 
+@pytest.mark.slow
 def test_a_run_with_other_threads_or_memory_is_resumed_in_the_same_parts(
     tmp_path, small_parts, monkeypatch
 ):

@@ -238,6 +238,7 @@ def items(kind):
     return pa.array([row.tobytes() for row in codes], pa.binary(8))
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     ("kind", "options"),
     [

@@ -516,6 +516,7 @@ def test_runs_over_points_are_not_resumed(tmp_path):
         source.unlink()
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     "measure", ["cosine", "euclidean", "hamming", "jaccard", "weighted"]
 )

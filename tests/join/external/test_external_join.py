@@ -59,6 +59,7 @@ def test_equals_the_join_in_memory(tmp_path_factory, keys, cut):
     assert os.listdir(folder) == []
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("different", [30, 3000, 10**9])
 def test_equals_the_join_in_memory_with_files(tmp_path, different):
     n, b = 20_000, 3
