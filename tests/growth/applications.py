@@ -104,6 +104,21 @@ def chained_synonyms(n):
     return dedup(table, rules=["key:block"], synonyms=synonyms)
 
 
+@case("records match", 2, is_weekly=True)
+def many_fields(n):
+    chance = random.Random(1)
+
+    def records_of(rows):
+        return [[str(chance.randrange(30 + 20 * f)) for f in range(n)] for _ in rows]
+
+    both = records_of(range(60))
+    tables = [
+        {f"f{f}": [record[f] for record in rows] for f in range(n)}
+        for rows in (both + records_of(range(60)), both + records_of(range(60)))
+    ]
+    return match(*tables)
+
+
 # Values that patterns, parsers and comparisons read again and again, if they are not written with care.
 LONG_VALUES = (
     lambda n: "x" * n,

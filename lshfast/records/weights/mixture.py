@@ -53,7 +53,6 @@ from lshfast.records.weights.roles import FieldRoles
 
 MOST_STEPS = 500
 TOLERANCE = 1e-5  # of the matches, that change from step to step
-ROUGH_TOLERANCE = 1e-3  # the same, while fields that depend on each other are sought
 FIRST_MATCHES = 10.0  # before anything is known
 EXPECTED_EQUAL = 0.85  # of the values of matches
 EXPECTED_CLOSE = 0.1
@@ -339,7 +338,7 @@ def fit_mixture(
         for field, levels in enumerate(roles.close)
     ]
     of_names = {edge for edge in edges if not roles.issued.isdisjoint(edge)}
-    edges = dependent_pairs(votes, close, edges, None)
+    edges = dependent_pairs(votes, close, edges)
     searched = searched_fields(votes, close, edges)
     states = AgreementStates.of(votes, close, searched)
     telling = [
@@ -352,42 +351,33 @@ def fit_mixture(
         states, telling, shared_by_relatives(states, telling, roles.full_names, edges)
     )
     if connected != edges:
-        edges = dependent_pairs(votes, close, connected, None)
+        edges = dependent_pairs(votes, close, connected)
     if len(searched) < len(close):
         states = AgreementStates.of(votes, close, range(len(close)))
-    while True:
-        # An address that is shared with a telephone or a town is a household's.
-        issued = {
-            field: share
-            for field, share in equal_shares.items()
-            if {edge for edge in edges if field in edge} <= of_names
-        }
-        models = network(patterns, close, expected, edges, roles.decisive, issued)
-        telling = telling_fields(patterns, len(close), edges)
-        # Addresses that are made of names are similar together with them, not equal.
-        apart = {edge for edge in of_names if any(field in issued for field in edge)}
-        possible = possible_matches(
-            votes.levels.T, close, telling, edges - apart, roles.decisive
-        )
-        # Where strangers outnumber all matches that there can be, and nothing else shows, no match
-        # is seen.
-        strangers = states.expected(edges)
-        is_seen = (strangers <= MOST_DIFFERENT * most_matches) | states.surpass(
-            strangers
-        )
-        is_seen |= states.equal[:, sorted(issued)].any(axis=1)
-        is_seen |= (states.states[:, roles.measured] <= CLOSE).any(axis=1)
-        possible &= is_seen[states.of_pattern]
-        mixture = maximise(patterns, models, possible, most_matches, ROUGH_TOLERANCE)
-        all_edges = dependent_pairs(votes, close, edges, mixture.probabilities)
-        if all_edges == edges:
-            mixture = maximise(
-                patterns, models, possible, most_matches, TOLERANCE, mixture
-            )
-            mixture.edges = edges
-            mixture.searched = searched
-            return mixture
-        edges = all_edges
+    # An address that is shared with a telephone or a town is a household's.
+    issued = {
+        field: share
+        for field, share in equal_shares.items()
+        if {edge for edge in edges if field in edge} <= of_names
+    }
+    models = network(patterns, close, expected, edges, roles.decisive, issued)
+    telling = telling_fields(patterns, len(close), edges)
+    # Addresses that are made of names are similar together with them, not equal.
+    apart = {edge for edge in of_names if any(field in issued for field in edge)}
+    possible = possible_matches(
+        votes.levels.T, close, telling, edges - apart, roles.decisive
+    )
+    # Where strangers outnumber all matches that there can be, and nothing else shows, no match is
+    # seen.
+    strangers = states.expected(edges)
+    is_seen = (strangers <= MOST_DIFFERENT * most_matches) | states.surpass(strangers)
+    is_seen |= states.equal[:, sorted(issued)].any(axis=1)
+    is_seen |= (states.states[:, roles.measured] <= CLOSE).any(axis=1)
+    possible &= is_seen[states.of_pattern]
+    mixture = maximise(patterns, models, possible, most_matches)
+    mixture.edges = edges
+    mixture.searched = searched
+    return mixture
 
 
 def searched_fields(
@@ -505,26 +495,18 @@ def maximise(
     models: list[FieldModel],
     possible: BoolArray,
     most_matches: float,
-    tolerance: float,
-    start: Mixture | None = None,
 ) -> Mixture:
-    """Estimate the distributions and the share of matches by expectation maximisation, from an
-    earlier fit if any.
-    """
+    """Estimate the distributions and the share of matches by expectation maximisation."""
     total = max(1.0, patterns.total)
-    share = min(0.5, FIRST_MATCHES / total) if start is None else start.share
+    share = min(0.5, FIRST_MATCHES / total)
     part_patterns = np.flatnonzero(possible | (patterns.same > 0))
     part = patterns.part(part_patterns)
     may_match = possible[part_patterns]
     sampled_weight = part.variances / np.maximum(part.counts, TINY)
     places = [model.of_pattern[part_patterns] for model in models]
-    probabilities = (
-        np.zeros(len(part_patterns))
-        if start is None
-        else start.probabilities[part_patterns]
-    )
+    probabilities = np.zeros(len(part_patterns))
     converged = False
-    step = 0 if start is None else start.steps
+    step = 0
     while step < MOST_STEPS and not converged:
         step += 1
         odds = np.full(len(part_patterns), np.log(share / (1 - share)), np.float64)
@@ -544,7 +526,7 @@ def maximise(
             )
         share = min(0.5, max(min(matches.sum(), most_matches), 1e-6) / total)
         change = (part.counts * np.abs(probabilities - previous)).sum()
-        converged = change <= tolerance * max(matches.sum(), 1.0)
+        converged = change <= TOLERANCE * max(matches.sum(), 1.0)
     all_probabilities = np.zeros(len(patterns.counts))
     all_probabilities[part_patterns] = probabilities
     of_most = float(matches.sum()) / max(most_matches, 1.0)

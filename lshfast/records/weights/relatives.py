@@ -5,10 +5,9 @@ maker do in what describes the maker. Such values are common one by one, so two 
 agree together hardly more often than by chance, while all of them do so a thousand times as often.
 Agreement states that are far more frequent than the network of strangers predicts are either
 matches or relatives. They are relatives if they outnumber the pairs that also agree in the other
-fields, if they differ in more than they agree in, or if many of their records have another pair,
-which agrees in the other fields too; then the fields in which they agree depend on each other.
-People who moved are the opposite: a few of the pairs that agree in identifying fields and differ in
-the rest.
+fields, or if many of their records have another pair, which agrees in the other fields too; then
+the fields in which they agree depend on each other. People who moved are the opposite: a few of
+the pairs that agree in identifying fields and differ in the rest.
 """
 
 from __future__ import annotations
@@ -44,10 +43,6 @@ MOST_STATES = 100  # that are more frequent than expected
 FEWEST_PAIRS = 10.0  # of a state
 MOST_RELATIVES = 0.5  # of the pairs that agree in the shared fields
 MOST_OTHER_NAMES = 0.25  # the same, if their full names differ
-# The same, if they differ in FEWEST_DIFFERENT independent fields or more, which identify more than
-# the shared ones.
-FEW_RELATIVES = 0.1
-FEWEST_DIFFERENT = 3
 # Of the records of pairs that agree in the shared fields and differ in others: those that also have
 # a pair that agrees in all. 0 of people who moved, .35 to .8 of households of whose people two
 # thirds are in both tables, or twice in one.
@@ -235,12 +230,6 @@ def next_shared(
         if are_relatives(states, shared, different, full_names, edges, expected):
             return shared
     for shared, different in candidates:
-        identifying = [field for field in telling if field in shared]
-        if are_outnumbered_relatives(
-            states, shared, different, identifying, edges, expected
-        ):
-            return shared
-    for shared, different in candidates:
         if match_others(states, shared, different):
             return shared
     return None
@@ -263,8 +252,18 @@ def shared_fields(
             for field in equal
             if agrees_beyond_chance(states, field, equal, different)
         ]
-        if not edges_among(shared) <= edges:
+        if edges_among(shared) <= edges:
+            continue
+        if tells_matches(telling, edges | edges_among(shared)):
             yield shared, different
+
+
+def tells_matches(telling: Sequence[int], edges: set[Edge]) -> bool:
+    """Return whether fields tell matches from strangers: two of them at least are independent.
+
+    If all depend on each other, strangers explain every pattern, and no match is seen.
+    """
+    return len(independent_of(telling, edges)) >= min(2, len(telling))
 
 
 def agrees_beyond_chance(
@@ -304,31 +303,6 @@ def are_relatives(
     most = MOST_OTHER_NAMES if have_other_name else MOST_RELATIVES
     least = most * comparable + SIGNIFICANT / 2 * comparable**0.5
     return bool(number >= least)
-
-
-def are_outnumbered_relatives(
-    states: AgreementStates,
-    shared: Sequence[int],
-    different: Sequence[int],
-    identifying: Sequence[int],
-    edges: set[Edge],
-    expected: Float64Array,
-) -> bool:
-    """Return whether they are relatives that matches outnumber.
-
-    They differ in more than they agree in. `identifying` are the shared fields that identify.
-    """
-    if not are_beyond_chance(states, shared, different, expected):
-        return False
-    differing = independent_of(different, edges | edges_among(shared))
-    agreeing = independent_of(identifying, edges)
-    if len(differing) < FEWEST_DIFFERENT:
-        return False
-    if states.bits[differing].sum() <= states.bits[agreeing].sum():
-        return False
-    alike = states.all_equal(shared)
-    number = states.number(alike & states.all_different(different))
-    return number >= FEW_RELATIVES * comparable_pairs(states, alike, different)
 
 
 def match_others(

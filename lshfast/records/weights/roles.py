@@ -67,7 +67,7 @@ class FieldRoles:
             {
                 n: most_within(linkage, comparers[n], alone)
                 for n, field in fields
-                if is_decisive(linkage, field)
+                if is_decisive(linkage, field, alone)
             },
             frozenset(n for n, field in fields if field.are_mail_addresses),
             frozenset(n for n, field in fields if are_full_names(field)),
@@ -103,9 +103,15 @@ class FieldRoles:
         )
 
 
-def is_decisive(linkage: Linkage, coded: CodedField) -> bool:
-    """Return whether equal values of a field of two tables identify one record each."""
-    return linkage.b is not None and names_records(coded)
+def is_decisive(linkage: Linkage, coded: CodedField, alone: bool) -> bool:
+    """Return whether equal values of a field of two tables identify one record each.
+
+    If a field is the only evidence, equal values decide as well, and pairs within the tables show
+    how often strangers have them.
+    """
+    if linkage.b is None:
+        return False
+    return names_records(coded) or (alone and coded.kind != "category")
 
 
 def equal_within(coded: CodedField) -> float:
