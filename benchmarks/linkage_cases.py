@@ -25,6 +25,7 @@ import linkage
 import linkage_words as words
 import numpy as np
 import numpy.typing as npt
+from linkage_contacts import CONTACT_CALIBRATION, CONTACT_KINDS
 from linkage_draws import Draws, Record
 from linkage_kinds import KINDS, Kind
 from linkage_kinds_kept import KEPT_CALIBRATION, KEPT_KINDS
@@ -578,6 +579,7 @@ def all_cases(folder: Path | None) -> dict[str, Case]:
     for kinds, sizes, kept_back in (
         (KINDS, CALIBRATION, False),
         (KEPT_KINDS, KEPT_CALIBRATION, True),
+        (CONTACT_KINDS, CONTACT_CALIBRATION, True),
     ):
         for name, kind in kinds.items():
             cases += kind_cases(hyphened(name), kind, sizes[name], kept_back)
