@@ -6,7 +6,11 @@ from collections.abc import Sequence
 
 from lshfast._common.visible import visible
 from lshfast.records.options import LinkOptions
-from lshfast.records.tables.alike_columns import alike_columns, fields_to_give
+from lshfast.records.tables.alike_columns import (
+    alike_columns,
+    can_be_typed,
+    fields_to_give,
+)
 from lshfast.records.tables.fields import Field, as_field, checked_fields
 from lshfast.records.tables.record_table import RecordTable, field_columns
 
@@ -39,7 +43,8 @@ def chosen_fields(
 
 def shared_fields(tables: Sequence[RecordTable]) -> list[Field]:
     """Return the columns of a table, or those that two tables have in common, as fields."""
-    return [Field(name) for name in tables[0].names if name in tables[-1].names]
+    others = set(tables[-1].names)
+    return [Field(name) for name in tables[0].names if name in others]
 
 
 def unpaired_columns(
@@ -82,9 +87,13 @@ def overlooked_text(
 ) -> str:
     """Return a warning of alike columns; fields that are given replace those compared now."""
     compared_now = [(name, name) for name in compared]
+    advice = f": {fields_to_give([*compared_now, *overlooked])}"
+    if not all(map(can_be_typed, compared)):
+        pairs = " and ".join(f"{name!r} as {other!r}" for name, other in overlooked)
+        advice = f", give them one name: {pairs}"
     return (
         "columns of other names have the same values or words, and were not compared; if they "
-        f"mean the same: {fields_to_give([*compared_now, *overlooked])}"
+        f"mean the same{advice}"
     )
 
 

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from lshfast.records import match_records
+from lshfast.records.chosen_fields import shared_fields
 from lshfast.records.tables.alike_columns import (
     MOST_CHARACTERS,
     alike_columns,
     fields_to_give,
     samples_of,
 )
+from lshfast.records.tables.record_table import RecordTable
 
 RNG = np.random.default_rng(3)
 WORDS = ["".join(RNG.choice(list("abdeiklmnorstu"), 6)) for _ in range(200)]
@@ -103,7 +105,35 @@ def test_values_that_are_no_strings_are_not_looked_at(values):
     assert not [text for text in found.summary.warnings if "other names" in text]
 
 
-@pytest.mark.parametrize("name", ["x:y", "x=y", "x\ny"])
+@pytest.mark.parametrize("name", ["x:y", "x=y", "x\ny", ""])
 def test_names_that_cannot_be_typed_are_left_out(name):
     values = ["ab", "cd", "ef"]
     assert alike_columns([(name, values)], [("z", values)]) == []
+
+
+def test_what_to_do_if_a_compared_column_cannot_be_typed():
+    here = {"name": NAMES[:40], "a:b": TOWNS[:40], "tel": PHONES[:40]}
+    there = {"name": NAMES[:40], "a:b": TOWNS[:40], "phone": PHONES[:40]}
+    (warning,) = [
+        text
+        for text in match_records(here, there).summary.warnings
+        if "other names" in text
+    ]
+    assert warning.endswith(
+        "if they mean the same, give them one name: 'tel' as 'phone'"
+    )
+
+
+def test_the_names_of_many_columns_are_listed_once():
+    class Table(RecordTable):
+        listed = 0
+
+        @property
+        def names(self):
+            self.listed += 1
+            return super().names
+
+    values = {str(place): ["a", "b"] for place in range(100)}
+    tables = [Table(values), Table(values)]
+    assert len(shared_fields(tables)) == 100
+    assert [table.listed for table in tables] == [1, 1]

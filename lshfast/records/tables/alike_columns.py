@@ -139,15 +139,16 @@ def alike_columns(
 
 def samples_of(columns: Iterable[tuple[str, Any]]) -> list[ColumnSample]:
     """Return the samples of the first columns that can be fields."""
-    named = [column for column in columns if _can_be_typed(column[0])]
+    named = [column for column in columns if can_be_typed(column[0])]
     chosen = named[:MOST_COLUMNS]
     characters = MOST_CHARACTERS // max(1, len(chosen))
     samples = (ColumnSample.of(*column, characters) for column in chosen)
     return [sample for sample in samples if sample is not None]
 
 
-def _can_be_typed(name: str) -> bool:
-    return visible(name) == name and not {"=", ":"}.intersection(name)
+def can_be_typed(name: str) -> bool:
+    """Return whether `Field.parse` reads the name of a column, and a terminal shows it."""
+    return bool(name) and visible(name) == name and not {"=", ":"}.intersection(name)
 
 
 def _most_alike_first(candidate: tuple[float, int, int]) -> tuple[float, int, int]:
