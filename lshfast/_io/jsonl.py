@@ -48,8 +48,8 @@ from lshfast.kernels.text import Texts
 
 COUNTED_BYTES = 1 << 18  # whose lines are counted at a time
 GAP_BYTES = 1 << 14  # reading this many bytes takes about as long as a call
-# Bytes of lines that are copied at a time: caches hold them, and file systems that write larger ones in
-# larger folios took twice the time for it (ext4 of Linux 6.18).
+# Bytes of lines that are copied at a time: caches hold them, and file systems that write larger
+# ones in larger folios took twice the time for it (ext4 of Linux 6.18).
 COPIED_BYTES = 1 << 18
 READ_BYTES = 1 << 23  # of spans and the gaps between them that are read at once
 TYPED_ROWS = 1000  # rows that determine the types of columns
@@ -501,7 +501,9 @@ def joined_again(file: File, numbers: Rows) -> Iterator[tuple[JoinedLines, int]]
     """Read the rows on these lines again, joined."""
     size = min(COPIED_BYTES, file.layout.batch_bytes)
     for buffer, starts, stops, position in _lines_again(file, numbers, size):
-        yield _joined(file, buffer, starts, stops, len(buffer) - PADDING), position
+        # The last line may have no LF. What is behind it in the buffer is of an earlier block.
+        end = int(stops[-1]) if len(stops) else 0
+        yield _joined(file, buffer, starts, stops, end), position
 
 
 def joined_at(

@@ -121,6 +121,19 @@ def test_the_same_lines_are_read_again(
     assert joined == b"".join(line + b"\n" for line in one_by_one)
 
 
+def test_the_last_line_of_a_packed_file_may_have_no_end(tmp_path: Path) -> None:
+    """It is shorter than the buffer, which has bytes of the lines before behind it."""
+    texts = [f"row {row} " + "x" * (row % 90) for row in range(20_000)]
+    lines = [json.dumps({"text": text}).encode() for text in texts]
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(b"\n".join(lines), 1))
+    corpus = open_corpus(path)
+    rows = np.arange(sum(len(batch.texts) for batch in corpus.batches()))[::2] + 1
+    again = corpus.again(0, rows, join_lines=True)
+    joined = b"".join(bytes(part.data) for part, _ in again)
+    assert joined == b"".join(line + b"\n" for line in lines[1::2])
+
+
 def test_files_that_cannot_be_read_at_an_offset_are_held(tmp_path: Path) -> None:
     rows = [{"text": text} for text in TEXTS]
     plain = write_jsonl(tmp_path / "a.jsonl", rows)
