@@ -64,13 +64,13 @@ def collision_integral(outputs: int, angle: float) -> float:
     """
     cosine = math.cos(angle)
     sine = math.sin(angle)
-    nodes, weights = np.polynomial.legendre.leggauss(FIRST_NODES)
+    nodes, weights = _legendre(FIRST_NODES)
     # Outside of least..most, the integrand is nearly 0.
     least = _beyond(min(1.0, 32 / (outputs - 1)))
     most = _beyond(1e-14 / outputs)
     x = least + (nodes + 1) * (most - least) / 2
     wx = weights * (most - least) / 2
-    nodes, weights = np.polynomial.legendre.leggauss(SECOND_NODES)
+    nodes, weights = _legendre(SECOND_NODES)
     # Y = cosine * x + sine * u is above `least` from there on.
     start = np.clip((least - cosine * x) / sine, -REACH, REACH)
     half = (REACH - start) / 2
@@ -78,21 +78,28 @@ def collision_integral(outputs: int, angle: float) -> float:
     wu = weights * half[:, None]
     density = np.exp(-(u**2 + x[:, None] ** 2) / 2) / (2 * np.pi)
     y = cosine * x[:, None] + sine * u
-    inside = _rectangles(np.broadcast_to(x[:, None], u.shape), y, math.atanh(cosine))
+    inside = _rectangles(x[:, None], y, math.atanh(cosine))
     return float(
         2 * outputs * (wx[:, None] * wu * density * inside ** (outputs - 1)).sum()
     )
 
 
+@lru_cache(maxsize=4)
+def _legendre(count: int) -> tuple[Float64Array, Float64Array]:
+    """Return `count` Gauss-Legendre nodes in -1..1, and their weights."""
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    return nodes, weights
+
+
 def _rectangles(x: Float64Array, y: Float64Array, end: float) -> Float64Array:
-    """Return P(|a| < x, |b| < y) of normal variates with correlation tanh(end).
+    """Return P(|a| < x, |b| < y) of normal variates with correlation tanh(end), for x (m, 1).
 
     The derivative of the probability by the correlation is the sum of the densities in the corners,
     with signs (R. L. Plackett, "A reduction formula for normal multivariate integrals", Biometrika
     41, 1954). In terms of t = atanh(correlation), it is smooth over a length of about 1 also where
     the correlation is near 1.
     """
-    nodes, weights = np.polynomial.legendre.leggauss(CORRELATION_NODES)
+    nodes, weights = _legendre(CORRELATION_NODES)
     total = _within(x) * _within(y)
     ts = (nodes + 1) * end / 2
     step_weights = weights * end / 2

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -221,8 +221,16 @@ class Hyperplanes(AngleFamily, BitFamily[Any], Probing[Any]):
         return Projection(self.dim, self.seed, self.structured)
 
 
-@lru_cache(maxsize=64)
-def _probe_curves(rows: int, probes: int) -> ProbeCurves:
+class _Products(NamedTuple):
+    """Absolute values of a query's products, and how often the other vector has another sign."""
+
+    query: Float64Array  # (PROJECTIONS,)
+    other_sign: Float64Array  # (angles, PROJECTIONS)
+
+
+@lru_cache(maxsize=1)
+def _products() -> _Products:
+    """Return what the curves of all numbers of rows and probes are made of."""
     shares = (int64_range(PROJECTIONS) + 0.5) / PROJECTIONS
     normal = NormalDist()
     quantiles = [normal.inv_cdf((1 + share) / 2) for share in shares.tolist()]
@@ -232,10 +240,15 @@ def _probe_curves(rows: int, probes: int) -> ProbeCurves:
     with np.errstate(divide="ignore"):
         limits = query / np.tan(ANGLES)[:, None]
     tails = [math.erfc(limit / math.sqrt(2)) / 2 for limit in limits.ravel().tolist()]
-    other_side = np.array(tails, np.float64).reshape(limits.shape)
+    return _Products(query, np.array(tails, np.float64).reshape(limits.shape))
+
+
+@lru_cache(maxsize=64)
+def _probe_curves(rows: int, probes: int) -> ProbeCurves:
+    query, other_sign = _products()
     costs = np.stack([np.zeros_like(query), query**2], axis=1)
     probabilities = found_by_probes(
-        costs, np.stack([1 - other_side, other_side], axis=2), rows, probes
+        costs, np.stack([1 - other_sign, other_sign], axis=2), rows, probes
     )
     return ProbeCurves((1 - ANGLES / np.pi)[::-1], probabilities[::-1], rows)
 
