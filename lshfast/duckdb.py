@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from lshfast._common.column_paths import checked_columns
-from lshfast._common.extras import optional
+from lshfast._common.extras import optional, pa
 from lshfast._common.nearest import no_column
 from lshfast._common.rows import int64_range, offsets_of
 from lshfast._engine.column_options import column_of_table, stored_columns
@@ -262,7 +262,6 @@ def _one(column: Any, name: str, least: int, most: int) -> int:
 
 
 def _similarities(a: Any, b: Any, size: Any) -> Any:
-    pa = optional("pyarrow")
     words = _one(size, "size", 1, 256)
     both = pa.concat_arrays([chunk for column in (a, b) for chunk in column.chunks])
     sets = shingle(both, size=words)
@@ -290,7 +289,6 @@ def _keys(text: Any, size: Any, bands: Any, rows_per_band: Any) -> Any:
 
 def _lists(rows: Any, present: Any) -> Any:
     """Return rows of numbers as lists; null where a text has no words."""
-    pa = optional("pyarrow")
     width = rows.shape[1]
     ends = offsets_of(np.where(present, width, 0)).astype(np.int32)
     values = pa.array(np.ascontiguousarray(rows[present]).reshape(-1))

@@ -22,7 +22,7 @@ from lshfast._common.column_paths import (
     shown_columns,
     value_at,
 )
-from lshfast._common.extras import optional
+from lshfast._common.extras import optional, pa
 from lshfast._common.types import Int64Array
 from lshfast._engine.account.report import DedupResult
 from lshfast._engine.column_options import column_of_table, stored_columns
@@ -156,7 +156,7 @@ def dedup(
         )
     result = dedup_items(_column(dataset, names), keep=keep, **options)
     if annotate:
-        keepers = optional("pyarrow").array(result.keeper, mask=result.keep)
+        keepers = pa.array(result.keeper, mask=result.keep)
         return _annotated(dataset, keepers, result)
     return dataset.select(np.flatnonzero(result.keep))
 
@@ -187,7 +187,6 @@ def _annotated(
 
     Their types do not depend on the rows, so that data sets and splits have the same ones.
     """
-    pa = optional("pyarrow")
     values = pa.array(result.similarity[rows], mask=result.keep[rows])
     for name, added in ((ADDED_COLUMNS[0], duplicates), (_value_name(result), values)):
         if name in dataset.column_names:
@@ -205,7 +204,6 @@ def _dedup_splits(
 ) -> Any:
     """Remove rows of splits that are like rows of a preferred split, or like earlier rows."""
     names = _order_of_splits(dataset, splits)
-    pa = optional("pyarrow")
     columns = [_column(dataset[name], column) for name in names]
     result = dedup_items(_one_column(columns, names), **options)
     ends = np.cumsum([len(each) for each in columns], dtype=np.int64)
@@ -244,7 +242,6 @@ def _order_of_splits(dataset: Any, splits: Sequence[str] | None) -> list[str]:
 
 def _one_column(columns: list[Any], names: list[str]) -> Any:
     """Return the columns of all splits as one; without rows, a column may have no type."""
-    pa = optional("pyarrow")
     try:
         tables = [pa.table([column], ["column"]) for column in columns]
         return pa.concat_tables(tables, promote_options="permissive")["column"]

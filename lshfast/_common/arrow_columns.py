@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from lshfast._common.extras import optional
+from lshfast._common.extras import pa
 from lshfast._common.rows import offsets_of
 from lshfast._common.types import Int64Array
 from lshfast.kernels.arrow import checked_source
@@ -95,7 +95,6 @@ def stored_lists(array: Any) -> Any:
         array = array.storage
     if str(array.type).partition("<")[0] not in ("list_view", "large_list_view"):
         return array
-    pa = optional("pyarrow")
     nulls = array.is_null()
     lengths = np.where(nulls.to_numpy(zero_copy_only=False), 0, array.sizes.to_numpy())
     offsets = offsets_of(lengths)
@@ -104,9 +103,7 @@ def stored_lists(array: Any) -> Any:
 
 def as_binary(column: Any) -> Any:
     """Return an array whose strings, at any depth, are viewed as bytes."""
-    kind = with_leaves(
-        optional("pyarrow").field("", column.type), _BINARY, list_views=True
-    ).type
+    kind = with_leaves(pa.field("", column.type), _BINARY, list_views=True).type
     return column if kind == column.type else column.view(kind)
 
 
@@ -114,7 +111,6 @@ def undecodable_strings(column: Any) -> Iterator[tuple[int, UnicodeDecodeError]]
     """Yield the places in an array of strings whose bytes are not UTF-8, with the errors."""
     if _is_ascii(column):
         return
-    pa = optional("pyarrow")
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
@@ -196,7 +192,6 @@ def with_leaves(field: Any, names: Mapping[str, str], list_views: bool = False) 
     def inside(part: Any) -> Any:
         return with_leaves(part, names, list_views)
 
-    pa = optional("pyarrow")
     kind = field.type
     if str(kind) in names:
         return field.with_type(pa.type_for_alias(names[str(kind)]))

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from lshfast._common.extras import optional
+from lshfast._common.extras import optional, pa
 
 # One column, or several whose texts are joined.
 ColumnNames: TypeAlias = str | tuple[str, ...]
@@ -210,7 +210,6 @@ def arrow_value(column: Any, steps: Sequence[str]) -> Any:
 
     A value is null inside a null, a null list has no elements, and nulls in lists are left out.
     """
-    pa = optional("pyarrow")
     pc = optional("pyarrow.compute")
     offsets = None
     for step in steps:
@@ -242,20 +241,18 @@ def joined_strings(columns: Sequence[Any]) -> Any:
     has_value = strings[0].is_valid()
     for column in strings[1:]:
         has_value = pc.or_(has_value, column.is_valid())
-    empty_text = optional("pyarrow").scalar("", strings[0].type)
+    empty_text = pa.scalar("", strings[0].type)
     strings[0] = pc.if_else(has_value, strings[0], empty_text)
     return pc.binary_join_element_wise(*strings, _separator(), null_handling="skip")
 
 
 def _separator() -> Any:
     """Return the separator as a scalar of Arrow."""
-    pa = optional("pyarrow")
     return pa.scalar(SEPARATOR, pa.large_string())
 
 
 def _large_strings(column: Any) -> Any:
     """Return large strings; elements of lists are joined, and a list without any is null."""
-    pa = optional("pyarrow")
     pc = optional("pyarrow.compute")
     if not pa.types.is_large_list(column.type):
         return column.cast(pa.large_string())

@@ -29,3 +29,22 @@ def optional(module: str, extra: str = "cli") -> Any:
             else f"cannot be imported: {error}"
         )
         raise ImportError(f"{package} {reason}") from error
+
+
+class OptionalModule:
+    """A module of an extra that is imported, as by `optional`, when one of its names is used.
+
+    Parameters
+    ----------
+    module, extra : str
+    """
+
+    def __init__(self, module: str, extra: str = "cli") -> None:
+        self._module = module
+        self._extra = extra
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(optional(self._module, self._extra), name)
+
+
+pa: Any = OptionalModule("pyarrow")

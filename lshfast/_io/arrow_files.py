@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from lshfast._common.arrow_columns import check_arrow
-from lshfast._common.extras import optional
+from lshfast._common.extras import optional, pa
 from lshfast._io.files import File, Rows, content_faults, steady
 from lshfast._io.views import holds_dictionary, selectable, without_views
 
@@ -41,9 +41,7 @@ def schema_of(file: File) -> Any:
                 for field in level
                 for place in range(field.type.num_fields)
             ]
-        return optional("pyarrow").schema(
-            [without_views(field) for field in schema], schema.metadata
-        )
+        return pa.schema([without_views(field) for field in schema], schema.metadata)
 
 
 def record_batches(
@@ -86,7 +84,6 @@ class _Bounded:
 @contextmanager
 def _opened(file: File) -> Iterator[_Bounded]:
     """Open a file; any error of pyarrow is raised as an error that names the file."""
-    pa = optional("pyarrow")
     try:
         with (
             content_faults(file, "Arrow"),
@@ -102,7 +99,6 @@ def _opened(file: File) -> Iterator[_Bounded]:
 
 def _reader(file: File, stream: _Bounded, names: list[str] | None) -> Any:
     """Return pyarrow's reader of some columns of a file or stream."""
-    pa = optional("pyarrow")
     stream.seek(0)
     start = stream.read(len(_MAGIC))
     if start.startswith(_OLD_MAGIC):
@@ -176,7 +172,6 @@ def _parts(batch: Any, batch_bytes: int) -> Iterator[Any]:
 
 def _sizes(column: Any) -> Rows:
     """Return the bytes of each value without dictionaries; nested values have their mean."""
-    pa = optional("pyarrow")
     pc = optional("pyarrow.compute")
     types = pa.types
     kind = column.type

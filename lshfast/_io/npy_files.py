@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lshfast._common.extras import optional
+from lshfast._common.extras import pa
 from lshfast._common.types import AnyArray
 from lshfast._common.visible import shortened
 from lshfast._io.files import File, content_faults, long_row, steady
@@ -67,7 +67,6 @@ class _StoredArray(NamedTuple):
 
 def schema_of(file: File) -> Any:
     """Return the Arrow schema of the columns of a file."""
-    pa = optional("pyarrow")
     with _opened(file) as arrays:
         return pa.schema(
             [pa.field(array.name, _column(array, b"", 0).type) for array in arrays]
@@ -78,7 +77,6 @@ def record_batches(
     file: File, names: list[str] | None
 ) -> Iterator[tuple[int, Any, int]]:
     """Read some columns in batches: yield the first row from 1, the batch, the position."""
-    pa = optional("pyarrow")
     row = 0
     with _opened(file) as arrays:
         selection = [array for array in arrays if names is None or array.name in names]
@@ -194,7 +192,6 @@ def _read(file: File, array: _StoredArray, count: int) -> bytes:
 
 def _column(array: _StoredArray, data: bytes, count: int) -> Any:
     """Return rows as a column of Arrow."""
-    pa = optional("pyarrow")
     values: AnyArray = np.frombuffer(data, array.dtype, count * array.width)
     values = values.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype.kind == "U":

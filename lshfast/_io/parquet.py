@@ -17,7 +17,7 @@ from lshfast._common.column_paths import (
     steps_of,
     stored_name,
 )
-from lshfast._common.extras import optional
+from lshfast._common.extras import optional, pa
 from lshfast._common.nearest import no_column
 from lshfast._io import arrow_files, npy_files
 from lshfast._io.cells import OTHER, CellType
@@ -92,7 +92,6 @@ def _values_of_layout(batch: Any, layout: Layout) -> Any:
 
 def _strings_or_lists(column: Any) -> Any:
     """Return a column of text, or of lists of text, as strings or lists of strings."""
-    pa = optional("pyarrow")
     if not pa.types.is_large_list(column.type):
         return _as_strings(column)
     first = column.offsets[0]
@@ -140,7 +139,7 @@ def again(
             yield batch, position
         elif high > low:
             with _faults_of(file):
-                part = batch.take(optional("pyarrow").array(numbers[low:high] - first))
+                part = batch.take(pa.array(numbers[low:high] - first))
             yield part, position
 
 
@@ -175,9 +174,7 @@ def schema_of(file: File) -> Any:
         schema = source.schema_arrow
         if len(schema.names) != len(schema.types):
             raise file.fault(None, "cannot be read as Parquet: its schema is damaged")
-        return optional("pyarrow").schema(
-            [without_views(field) for field in schema], schema.metadata
-        )
+        return pa.schema([without_views(field) for field in schema], schema.metadata)
 
 
 def bytes_of_row_groups(file: File) -> list[int]:
@@ -192,7 +189,7 @@ def bytes_of_row_groups(file: File) -> list[int]:
 
 def column_types(file: File) -> Iterator[tuple[str, CellType]]:
     """Yield the columns and their types, for CSV cells; a column of nulls has no type."""
-    types = optional("pyarrow").types
+    types = pa.types
     schema = schema_of(file)
     kinds = {field.name: field.type for field in schema}
     kinds |= {
@@ -217,7 +214,7 @@ def plain_values(column: Any) -> Any:
 
     Times with a time zone are converted to UTC. Bytes that are not UTF-8 raise an Arrow error.
     """
-    types = optional("pyarrow").types
+    types = pa.types
     if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if _is_binary(column.type):
@@ -246,10 +243,7 @@ def undecodable_values(column: Any, name: str) -> Iterator[tuple[int, str]]:
 
 def _holds_times(kind: Any) -> bool:
     """Return whether nested values have dates or times, which become objects of Python."""
-    return (
-        optional("pyarrow").types.is_nested(kind)
-        and re.search("date|time", str(kind)) is not None
-    )
+    return pa.types.is_nested(kind) and re.search("date|time", str(kind)) is not None
 
 
 def _has_values(column: Any) -> bool:
@@ -262,7 +256,6 @@ def _has_values(column: Any) -> bool:
 
 def _decodes(column: Any) -> bool:
     """Return whether all strings and bytes in a column, at any depth, are UTF-8."""
-    pa = optional("pyarrow")
     if pa.types.is_struct(column.type):
         return all(map(_decodes, column.flatten()))
     if pa.types.is_map(column.type):
@@ -280,7 +273,6 @@ def _decodes(column: Any) -> bool:
 
 def iso_times(column: Any) -> Any:
     """Convert dates or times to ISO strings; those with a time zone become UTC, with a Z."""
-    pa = optional("pyarrow")
     if pa.types.is_timestamp(column.type) and column.type.tz:
         column = column.cast(pa.timestamp(column.type.unit, "UTC"))
     if (
@@ -347,7 +339,7 @@ def _record_batches(
 
 def _leaves(schema: Any) -> Iterator[tuple[str, Any]]:
     """Yield the paths to columns and their types, into structs and lists of structs."""
-    types = optional("pyarrow").types
+    types = pa.types
     fields = [(field.name, field.type) for field in reversed(schema)]
     while fields:
         name, kind = fields.pop()
@@ -384,7 +376,7 @@ def type_of(file: File, schema: Any, name: str) -> Any:
     if not types:
         types = _types_at(schema, steps_of(name))
         if EACH in steps_of(name):
-            types = [optional("pyarrow").large_list(kind) for kind in types]
+            types = [pa.large_list(kind) for kind in types]
     if len(types) != 1:
         fault = "more than one column" if types else "no column"
         paths = [path for path, _ in _leaves(schema)]
@@ -394,7 +386,7 @@ def type_of(file: File, schema: Any, name: str) -> Any:
 
 def _types_at(fields: Any, steps: Sequence[str]) -> list[Any]:
     """Return the types of all fields that the steps of a path lead to."""
-    is_struct = optional("pyarrow").types.is_struct
+    is_struct = pa.types.is_struct
     step, *rest = steps
     if step == EACH:
         return []
@@ -434,15 +426,12 @@ def replaced_texts(
         else (name.split(".")[0], name.split(".")[1:])
     )
     at = batch.schema.names.index(outer)
-    column = _with_texts(
-        batch.column(at), inner, optional("pyarrow").array(texts, strings.type)
-    )
+    column = _with_texts(batch.column(at), inner, pa.array(texts, strings.type))
     return batch.set_column(at, batch.schema.field(at), column)
 
 
 def _with_texts(column: Any, inner: list[str], strings: Any) -> Any:
     """Return a column of texts, or of structs with texts inside, with other texts."""
-    pa = optional("pyarrow")
     kind = column.type
     if not inner:
         if pa.types.is_dictionary(kind):
@@ -457,7 +446,7 @@ def _with_texts(column: Any, inner: list[str], strings: Any) -> Any:
 
 
 def _holds_text(kind: Any) -> bool:
-    types = optional("pyarrow").types
+    types = pa.types
     if types.is_dictionary(kind):
         kind = kind.value_type
     return types.is_null(kind) or _is_string(kind) or _is_binary(kind)
@@ -468,12 +457,11 @@ def _is_string(kind: Any) -> bool:
 
 
 def _is_binary(kind: Any) -> bool:
-    return "binary" in str(kind) and not optional("pyarrow").types.is_nested(kind)
+    return "binary" in str(kind) and not pa.types.is_nested(kind)
 
 
 def _as_strings(column: Any) -> Any:
     """Convert a column of text to (large) strings, without checking the encoding of bytes."""
-    pa = optional("pyarrow")
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if _is_binary(column.type):
@@ -498,7 +486,6 @@ def _key_values(block: Block, batch: Any, name: str | None) -> list[Any]:
     """Return a key column as Python values; rows whose values are not UTF-8 become bad rows."""
     if name is None:
         return [None] * len(batch)
-    pa = optional("pyarrow")
     column = column_of(batch, name)
     if pa.types.is_timestamp(
         column.type
@@ -526,7 +513,7 @@ def exact_keys_of(batch: Any, name: str | None) -> list[Any]:
     if name is not None:
         column = column_of(batch, name)
         if _holds_text(column.type):
-            binary = optional("pyarrow").large_binary()
+            binary = pa.large_binary()
             return list(_as_strings(column).cast(binary).to_pylist())
     return _by_values(batch, name)
 
@@ -535,7 +522,6 @@ def _by_values(batch: Any, name: str | None) -> list[Any]:
     """Return the column of `by` as Python values; invalid UTF-8 is replaced."""
     if name is None:
         return [None] * len(batch)
-    pa = optional("pyarrow")
     column = column_of(batch, name)
     if _holds_text(column.type):
         column = _as_strings(column).cast(pa.large_binary())

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from lshfast._common.arrow_columns import check_arrow
-from lshfast._common.extras import optional
+from lshfast._common.extras import optional, pa
 
 # A batch takes at most this multiple of the wanted bytes if all its rows hold the longest
 # dictionary values.
@@ -45,7 +45,7 @@ def bounded_batches(
     for all.
     """
     about = source.metadata.row_group(group)
-    is_dictionary = optional("pyarrow").types.is_dictionary
+    is_dictionary = pa.types.is_dictionary
     average = max(1, about.total_byte_size // max(1, about.num_rows))
     longest = _longest_row(dictionaries, group, names)
     most = min(_MOST_ROWS, max(1, _MOST_TIMES * batch_bytes // max(1, longest)))
@@ -90,7 +90,6 @@ def _leaves(source: Any) -> Iterator[Any]:
 
 def _longest_row(dictionaries: Any, group: int, names: list[str] | None) -> int:
     """Return the bytes of a row that holds the longest value of each dictionary."""
-    pa = optional("pyarrow")
     total = 0
     for leaf in _leaves(dictionaries):
         if names is not None and not any(
@@ -117,7 +116,7 @@ def _longest_row(dictionaries: Any, group: int, names: list[str] | None) -> int:
 
 def _longest_value(column: Any) -> int:
     """Return the bytes of the longest value of a dictionary inside structs and lists."""
-    types = optional("pyarrow").types
+    types = pa.types
     kind = column.type
     if types.is_dictionary(kind):
         return int(
@@ -132,7 +131,7 @@ def _longest_value(column: Any) -> int:
 
 def _decoded_bytes(column: Any) -> int:
     """Return the bytes of a column, as if each row held its own copy of its dictionary value."""
-    if not optional("pyarrow").types.is_dictionary(column.type):
+    if not pa.types.is_dictionary(column.type):
         return int(column.nbytes)
     lengths = _lengths(column.dictionary).take(column.indices)
     return int(column.indices.nbytes) + int(
@@ -148,6 +147,4 @@ def _lengths(values: Any) -> Any:
 def _joined(batches: list[Any]) -> Any:
     if len(batches) == 1:
         return batches[0]
-    return (
-        optional("pyarrow").Table.from_batches(batches).combine_chunks().to_batches()[0]
-    )
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from lshfast._common.extras import optional
+from lshfast._common.extras import pa
 from lshfast._common.lazy import LazyModule
 from lshfast._common.visible import shortened
 from lshfast._io.cells import CellType
@@ -65,7 +65,7 @@ class ColumnType:
 
 def column_type(arrow: Any) -> ColumnType:
     """Return the type of a column that other inputs have, from its Arrow type."""
-    types = optional("pyarrow").types
+    types = pa.types
     for check, kind in (
         (types.is_boolean, "bool"),
         (types.is_integer, "int64"),
@@ -97,7 +97,6 @@ def columns_with_types(
     """Return the Arrow schema of a file other than JSONL, from its columns and types of cells."""
     if file.columnar:
         return parquet.schema_of(file)
-    pa = optional("pyarrow")
     cell_types = {
         name: pa.type_for_alias(kind.name)
         for name, kind in types.items()
@@ -127,7 +126,6 @@ class RowTypes:
         self._columns: dict[str, ColumnType] = {}
         self._undo: list[Callable[[], object]] = []
         if layout.output == "parquet" and other_files:
-            pa = optional("pyarrow")
             parts = [
                 columns_with_types(file, columns_of(file), types)
                 for file in other_files
@@ -276,7 +274,6 @@ def _names(line: bytes) -> dict[str, Any]:
 
 def _common_type(arrow: Any, value: Any, name: str) -> Any:
     """Return the type that holds a type and a value; raise ValueError if there is none."""
-    pa = optional("pyarrow")
     new = pa.array([value]).type
     try:
         fields = [pa.schema([(name, kind)]) for kind in (arrow, new)]

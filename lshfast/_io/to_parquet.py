@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lshfast._common.extras import optional
+from lshfast._common.extras import optional, pa
 from lshfast._common.rows import int64_range, parts_of_rows
 from lshfast._common.visible import printable
 from lshfast._io.corpus import Corpus
@@ -25,7 +25,6 @@ _CELLS = 4 << 20  # of rows that are converted at a time
 
 def check(selection: Selection) -> Any:
     """Return a schema for the rows of all inputs, or raise `DataError` if there is none."""
-    pa = optional("pyarrow")
     schema = pa.schema([])
     unsigned: set[str] = set()  # columns of JSON with an integer above 2**63 - 1
     selection.check_width()
@@ -68,7 +67,6 @@ def check(selection: Selection) -> Any:
 
 def _with_unsigned(schema: Any, names: set[str]) -> Any:
     """Return a schema in which columns of integers with these names are unsigned."""
-    pa = optional("pyarrow")
     for place, column in enumerate(schema):
         if column.name in names and column.type == pa.int64():
             schema = schema.set(place, column.with_type(pa.uint64()))
@@ -77,7 +75,6 @@ def _with_unsigned(schema: Any, names: set[str]) -> Any:
 
 def _with_members(kind: Any) -> Any:
     """Return the type of a column for Parquet; structs without members get one of nulls."""
-    pa = optional("pyarrow")
     if pa.types.is_struct(kind):
         members = [kind.field(i) for i in range(kind.num_fields)] or [
             pa.field("", pa.null())
@@ -109,7 +106,6 @@ class _Sparse:
         array = self.array(kind, misfit)
         if len(array) == count:
             return array
-        pa = optional("pyarrow")
         places = np.full(count, -1, np.int64)
         places[self.rows] = int64_range(len(array))
         return array.take(pa.array(places, mask=places < 0))
@@ -129,7 +125,6 @@ def _sparse(records: list[dict[str, Any]]) -> dict[str, _Sparse]:
 
 def write(selection: Selection, stream: Any) -> None:
     """Write all rows."""
-    pa = optional("pyarrow")
     schema = full_schema = check(selection)
     for name in selection.annotations:
         full_schema = full_schema.append(
@@ -166,7 +161,7 @@ def _annotation_type(selection: Selection, name: str) -> Any:
     """Return the Arrow type of an annotation: a given one, or one inferred from all values."""
     kind = selection.kinds.get(name)
     if kind is not None:
-        return optional("pyarrow").type_for_alias(kind)
+        return pa.type_for_alias(kind)
     return typed_array(
         selection.annotations[name], None, name, selection.corpus.fault
     ).type
@@ -182,7 +177,7 @@ def parquet_writer(stream: Any, schema: Any, name: str) -> Iterator[Any]:
             yield writer
     except MemoryError:
         raise
-    except optional("pyarrow").ArrowException as error:
+    except pa.ArrowException as error:
         raise DataError(name, None, str(error)) from error
 
 
@@ -198,16 +193,11 @@ def id_kind(corpus: Corpus) -> str:
     kinds = (
         type_of(file, schema_of(file), name) for file in corpus.files if file.columnar
     )
-    return (
-        "int64"
-        if any(optional("pyarrow").types.is_integer(kind) for kind in kinds)
-        else "string"
-    )
+    return "int64" if any(pa.types.is_integer(kind) for kind in kinds) else "string"
 
 
 def typed_array(values: Any, kind: str | None, name: str, misfit: Misfit) -> Any:
     """Return an Arrow array of the named type, of the values' dtype, or of an inferred type."""
-    pa = optional("pyarrow")
     if kind is not None:
         return array_of(plain(values), pa.type_for_alias(kind), name, misfit)
     typed = isinstance(values, np.ndarray) and values.dtype.kind in "biuf"
@@ -224,7 +214,6 @@ def array_of(values: list[Any], kind: Any, name: str, misfit: Misfit) -> Any:
 
     Integers above 2**63 - 1 have the type uint64, if no type is given.
     """
-    pa = optional("pyarrow")
 
     def convert(values: list[Any]) -> Any:
         try:
@@ -268,7 +257,7 @@ def array_of(values: list[Any], kind: Any, name: str, misfit: Misfit) -> Any:
 
 def _levels(kind: Any) -> int:
     """Return the number of levels of Parquet's schema that a type takes."""
-    types = optional("pyarrow").types
+    types = pa.types
     levels = 0
     pending = [(kind, 1)]
     while pending:
@@ -281,7 +270,6 @@ def _levels(kind: Any) -> int:
 
 def _clash(schema: Any, part: Any) -> tuple[str, str]:
     """Return the column whose two types are not compatible, and the reason."""
-    pa = optional("pyarrow")
     for new in part:
         before = schema.field(new.name) if new.name in schema.names else new
         try:
@@ -305,7 +293,6 @@ def _fitted(
     selection: Selection, file: File, rows: Rows, chunk: Any, schema: Any
 ) -> dict[str, Any]:
     """Convert rows to columns of the schema; the columns that they lack are left out."""
-    pa = optional("pyarrow")
     misfit = selection.misfit(rows)
     if not file.columnar:
         columns = _sparse(selection.records(file, rows, chunk, iso_times))

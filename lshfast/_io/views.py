@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lshfast._common.arrow_columns import with_leaves
-from lshfast._common.extras import optional
+from lshfast._common.extras import pa
 
 _VIEWS = {"string_view": "string", "binary_view": "binary"}
 
@@ -27,8 +27,8 @@ def selectable(batch: Any, which: Callable[[Any], bool] = bool) -> Any:
         _converted(column, field.type)
         for column, field in zip(batch.columns, fields, strict=True)
     ]
-    schema = optional("pyarrow").schema(fields, batch.schema.metadata)
-    return optional("pyarrow").RecordBatch.from_arrays(columns, schema=schema)
+    schema = pa.schema(fields, batch.schema.metadata)
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def holds_dictionary(kind: Any) -> bool:
@@ -38,8 +38,7 @@ def holds_dictionary(kind: Any) -> bool:
 
 def _converted(column: Any, kind: Any) -> Any:
     """Convert the views in a column; pyarrow's cast does not convert the values of dictionaries."""
-    pa = optional("pyarrow")
-    types = optional("pyarrow").types
+    types = pa.types
     if column.type == kind:
         return column
     if not holds_dictionary(kind):

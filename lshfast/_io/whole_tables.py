@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from lshfast._common.extras import optional
+from lshfast._common.extras import pa
 from lshfast._common.nearest import no_column
 from lshfast._common.visible import is_writable, shortened
 from lshfast._io import csv_files, jsonl, parquet
@@ -153,7 +153,6 @@ class WholeTable:
         self._append(columns, count)
 
     def _parquet(self, file: File, tell: Callable[[int], None]) -> None:
-        pa = optional("pyarrow")
         for first, batch, position in parquet.batches(file):
             identity = self._identity(file, batch.schema.names)
             bad: dict[int, str] = {}
@@ -230,7 +229,7 @@ def _column_values(column: Any) -> list[Any]:
     """Return a column of Parquet as Python values, nested ones as text."""
     plain = parquet.plain_values(column)
     values: list[Any] = plain.to_pylist()
-    if optional("pyarrow").types.is_nested(plain.type):
+    if pa.types.is_nested(plain.type):
         return list(map(_as_text, values))
     return values
 

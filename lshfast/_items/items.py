@@ -13,7 +13,7 @@ from lshfast._common.arrow_columns import python_values, stored_lists
 from lshfast._common.checks import array_of
 from lshfast._common.choices import ItemMeasure, PointKind
 from lshfast._common.decimal_codes import DecimalDigits, note_on_decimal
-from lshfast._common.extras import optional
+from lshfast._common.extras import pa
 from lshfast._common.hex_codes import hex_digits
 from lshfast._common.image_hashes import ImageHash
 from lshfast._common.rows import int64_range, offsets_of
@@ -251,7 +251,7 @@ def _vectors(column: Any, dim: int | None, like: str) -> Read:
         return values, np.ones(n, np.bool_), {}
     if not hasattr(column, "buffers"):
         return _vectors_of_values(column, dim, like)
-    types = optional("pyarrow").types
+    types = pa.types
     if not types.is_nested(column.type) or not hasattr(column.type, "value_type"):
         items, undecodable = python_values(column)
         values, has_vector, bad = _vectors_of_values(items, dim, like)
@@ -445,7 +445,7 @@ def _codes_of_array(column: AnyArray, has_code: BoolArray, form: _CodeForm) -> R
 
 def _codes_of_arrow(column: Any) -> AnyArray | None:
     """Return a column of words, or of bytes of one length, without nulls, as an array, or None."""
-    types = optional("pyarrow").types
+    types = pa.types
     n = len(column)
     kind = column.type
     if not n:
@@ -480,7 +480,7 @@ def _codes_of_arrow(column: Any) -> AnyArray | None:
 
 def _width_of_lists(column: Any) -> int | None:
     """Return the length of all lists of a column without nulls; None if they differ in length."""
-    if optional("pyarrow").types.is_fixed_size_list(column.type):
+    if pa.types.is_fixed_size_list(column.type):
         return int(column.type.list_size)
     widths = np.diff(column.offsets.to_numpy(zero_copy_only=False))
     return int(widths[0]) if (widths == widths[0]).all() else None

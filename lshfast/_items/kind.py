@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from lshfast._common.arrow_columns import checked_column
 from lshfast._common.choices import Kind
-from lshfast._common.extras import optional
+from lshfast._common.extras import pa
 from lshfast._common.types import AnyArray, Int64Array
 from lshfast._common.visible import shortened
 from lshfast.kernels.arrow import checked_source, is_arrow
@@ -97,7 +97,7 @@ def choice_of_kind(column: str, kinds: Sequence[Kind], option: str = "") -> str:
 
 def kind_of_arrow(kind: Any) -> Kind | None:
     """Return the kind of items of an Arrow type; None if it can be several or none of them."""
-    types = optional("pyarrow").types
+    types = pa.types
     kind = _stored_type(kind)
     if types.is_dictionary(kind):
         kind = kind.value_type
@@ -113,7 +113,7 @@ def kind_of_arrow(kind: Any) -> Kind | None:
 
 def _kind_of_lists(kind: Any) -> Kind | None:
     """Return the kind of items of an Arrow type of lists, as `kind_of_arrow` does."""
-    types = optional("pyarrow").types
+    types = pa.types
     value = kind.value_type
     if _is_number(value):
         kinds = _kinds_of_lists(kind)
@@ -140,7 +140,7 @@ def _is_list(kind: Any) -> bool:
 
 
 def _is_number(kind: Any) -> bool:
-    types = optional("pyarrow").types
+    types = pa.types
     return bool(types.is_integer(kind) or types.is_floating(kind))
 
 
@@ -148,13 +148,13 @@ def _kinds_of_lists(kind: Any) -> list[Kind]:
     """Return the kinds of items that lists of numbers of a type of Arrow can be."""
     return kinds_of_numbers(
         kind.value_type.to_pandas_dtype(),
-        optional("pyarrow").types.is_fixed_size_list(kind),
+        pa.types.is_fixed_size_list(kind),
     )
 
 
 def _is_weighted(element: Any, weight: Any) -> bool:
     """Return whether two Arrow types suit an element of a weighted set and its weight."""
-    types = optional("pyarrow").types
+    types = pa.types
     if types.is_dictionary(element):
         element = element.value_type
     is_element = types.is_integer(element) or str(element) in (
@@ -171,7 +171,7 @@ def _is_weighted(element: Any, weight: Any) -> bool:
 
 def ambiguous(kind: Any) -> list[Kind]:
     """Return the kinds that a type of Arrow can be if the user has to say which; often none."""
-    types = optional("pyarrow").types
+    types = pa.types
     kind = _stored_type(kind)
     if types.is_uint64(kind):
         return ["code"]
@@ -312,7 +312,6 @@ def _description_of(items: Any) -> str:
 
 def _arrow_type(items: Any) -> Any:
     """Return the type of a column with Arrow's interface."""
-    pa = optional("pyarrow")
     items = checked_source(items)
     if not isinstance(items, (pa.Array, pa.ChunkedArray)):
         items = pa.chunked_array(items)

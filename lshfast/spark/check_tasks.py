@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lshfast._common.extras import optional
 from lshfast._common.rows import int64_range
 from lshfast._common.run_key import RunKey
 from lshfast._common.threads import pieces
@@ -25,7 +24,7 @@ from lshfast.kernels.text import HashKey, Texts
 from lshfast.quality.near_pairs import SampleJoin
 from lshfast.shingling import PIECE_BYTES
 from lshfast.spark.tasks import Batch, Table, naming_text, signed
-from lshfast.spark.workers import WorkerTask, prepared_once
+from lshfast.spark.workers import WorkerTask, pa, prepared_once
 from lshfast.tokens import TokenSets
 
 
@@ -42,7 +41,6 @@ class PrintTask(WorkerTask):
     fingerprints: tuple[int, int]
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        pa = optional("pyarrow", "spark")
         key = HashKey(*self.numbers)
         for batch in batches:
             texts = Texts(batch.column("text"))
@@ -142,7 +140,6 @@ class NearTask(WorkerTask):
     check: int
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        pa = optional("pyarrow", "spark")
         if not len(self.sample):
             return
         sampled_rows, join = prepared_once(self.check, self._join)

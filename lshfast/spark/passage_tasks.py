@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from lshfast._common.extras import optional
 from lshfast._common.rows import int64_range
 from lshfast._common.types import Int64Array
 from lshfast._engine.clock import Clock
@@ -27,7 +26,7 @@ from lshfast.spark.tasks import (
     lists_of_binary,
     naming_text,
 )
-from lshfast.spark.workers import NULL_ID, WorkerTask, prepared_once
+from lshfast.spark.workers import NULL_ID, WorkerTask, pa, prepared_once
 
 # The columns of a passage after the ids: those of `lshfast.passages.SharedPassages.spans`.
 PLACES = tuple(name for name in SPAN.names or () if name not in ("i", "j"))
@@ -44,7 +43,6 @@ def passages_schema(kind_i: str, kind_j: str) -> str:
 
 def _batches(spans: Spans, ids_i: Any, ids_j: Any) -> Iterator[Batch]:
     """Yield passages with the ids of their rows."""
-    pa = optional("pyarrow", "spark")
     for at in range(0, len(spans), BATCH_PAIRS):
         part = spans[at : at + BATCH_PAIRS]
         columns = {
@@ -103,7 +101,6 @@ class SampleTask(WorkerTask):
     numbers: tuple[int, int, int, int]
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        pa = optional("pyarrow", "spark")
         sampler = make_sampler(self.plan, HashKey(*self.numbers))
         for batch in batches:
             at = 0
@@ -124,7 +121,6 @@ def _samples_alone(_: Texts, samples: Samples) -> Samples:
 
 def _sample_columns(samples: Samples) -> dict[str, Any]:
     """Return the different samples of each row, and whether it has one twice."""
-    pa = optional("pyarrow", "spark")
     n = len(samples.counts)
     row = np.repeat(int64_range(n), samples.per_row)
     order = np.lexsort((samples.hashes, row))
@@ -164,7 +160,6 @@ class SampleRecordTask(WorkerTask):
     """
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        pa = optional("pyarrow", "spark")
         for batch in batches:
             key, node = sample_records(batch)
             yield pa.RecordBatch.from_pydict(

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from lshfast._common.extras import optional
 from lshfast._common.rows import int64_range
 from lshfast._common.threads import thread_count
 from lshfast._common.types import AnyArray, Int64Array, UInt64Array
@@ -48,7 +47,7 @@ from lshfast.spark.tasks import (
     returned_columns,
     signed,
 )
-from lshfast.spark.workers import WorkerTask
+from lshfast.spark.workers import WorkerTask, pa
 
 # Odd numbers that make one key of the bits of a bucket and its band. Buckets with equal keys are
 # compared together, which connects no rows whose codes are not near.
@@ -104,7 +103,6 @@ class MarkTask(WorkerTask):
     exact_key: KeyColumn | None = None
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        pa = optional("pyarrow", "spark")
         reader = PointReader(self.plan.kind, self.plan.measure)
         for batch in batches:
             points = read_points(reader, batch)
@@ -139,7 +137,6 @@ class SampledPairsTask(WorkerTask):
     n: int
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        pa = optional("pyarrow", "spark")
         reader = PointReader(self.plan.kind, self.plan.measure, self.format)
         places = [np.empty(0, np.int64)]
         words = [np.empty((0, self.format.measure.words), np.uint64)]
@@ -171,7 +168,6 @@ class KeyTask(WorkerTask):
     key: ContentKey
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        pa = optional("pyarrow", "spark")
         reader = PointReader(self.plan.kind, self.plan.measure, self.format)
         for batch in batches:
             points = read_points(reader, batch)

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.extras import optional
 from lshfast._common.rows import int64_range
 from lshfast._common.types import Int64Array
 from lshfast.records.candidates.rules import KeyBlocks
@@ -34,6 +33,7 @@ from lshfast.spark.ids import ID_TYPES, check_ids
 from lshfast.spark.record_model import RecordModel
 from lshfast.spark.record_tasks import RecordKeyTask, ScoreTask
 from lshfast.spark.session import running
+from lshfast.spark.workers import pa
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -199,7 +199,6 @@ class _LinkColumns(NamedTuple):
 
 def _frame_of_links(tables: list[RecordFrame], links: _LinkColumns) -> DataFrame:
     """Return links as a DataFrame, with ids of their types in the tables."""
-    pa = optional("pyarrow", "spark")
     from pyspark.sql import functions as F
 
     types = [table.frame.schema[table.id].dataType for table in (*tables, *tables)]
@@ -367,7 +366,6 @@ class _RecordRun:
         """Return the columns of the records with some ids, which are sorted."""
         from pyspark.sql import functions as F
 
-        pa = optional("pyarrow", "spark")
         table = self._tables[0]
         kind = table.frame.schema[table.id].dataType
         wanted = table.frame.sparkSession.createDataFrame(

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from lshfast._common.extras import optional
 from lshfast.records.linkage import Linkage
 from lshfast.records.tables.record_table import RecordTable
 from lshfast.spark.record_model import SEPARATOR, RecordModel
 from lshfast.spark.tasks import Batch, Table
-from lshfast.spark.workers import WorkerTask
+from lshfast.spark.workers import WorkerTask, pa
 
 # Pairs whose values are read and compared at once. The values of the sample are prepared for each
 # of these parts.
@@ -32,7 +31,6 @@ class RecordKeyTask(WorkerTask):
     side: int
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        pa = optional("pyarrow", "spark")
         for batch in batches:
             columns = columns_of(batch, "row")
             rows = {
@@ -72,7 +70,6 @@ class ScoreTask(WorkerTask):
     model: RecordModel
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        pa = optional("pyarrow", "spark")
         waiting = list[Batch]()
         for batch in batches:
             waiting.append(batch)
@@ -83,7 +80,6 @@ class ScoreTask(WorkerTask):
             yield self._scored(pa.Table.from_batches(waiting).combine_chunks())
 
     def _scored(self, table: Table) -> Batch:
-        pa = optional("pyarrow", "spark")
         if not table.num_rows:
             none = pa.array([], pa.float64())
             ids = {name: table.column(name).slice(0, 0) for name in ("id_a", "id_b")}

@@ -18,7 +18,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.extras import optional
 from lshfast._common.rows import int64_range
 from lshfast._common.run_key import P
 from lshfast._common.threads import pieces
@@ -44,7 +43,7 @@ from lshfast.kernels.text import HashKey, TextError, Texts
 from lshfast.shingling import PIECE_BYTES
 from lshfast.sketch.minhash import EMPTY
 from lshfast.spark.exact_keys import KEY, TIE, KeyColumn
-from lshfast.spark.workers import WorkerTask
+from lshfast.spark.workers import WorkerTask, pa
 
 # A pyarrow.RecordBatch, and a pyarrow.Table.
 Batch: TypeAlias = Any
@@ -133,7 +132,6 @@ class CountTask(WorkerTask):
     numbers: tuple[int, int, int, int]
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        pa = optional("pyarrow", "spark")
         key = HashKey(*self.numbers)
         for batch in batches:
             texts = Texts(batch.column("text"))
@@ -193,7 +191,6 @@ class EntriesTask:
 
     def columns(self, earlier: Earlier, n: int) -> dict[str, Any]:
         """Return the columns of n rows with the keys of entries, and the similarities to them."""
-        pa = optional("pyarrow", "spark")
         keys = earlier.columns(n)["earlier"]
         similarity = np.zeros(n, np.float64)
         similarity[earlier.rows] = earlier.similarity
@@ -241,7 +238,6 @@ class SketchTask(WorkerTask):
     def _sketched(
         self, batches: Iterator[Batch], earlier_rows: EarlierRows | None
     ) -> Iterator[Batch]:
-        pa = optional("pyarrow", "spark")
         columns_of = partial(self._columns, earlier_rows=earlier_rows)
         for batch in batches:
             at = 0
@@ -283,7 +279,6 @@ class SketchTask(WorkerTask):
 
 def binary_column(rows: npt.NDArray[Any], nulls: BoolArray | None = None) -> Any:
     """Return the bytes of each row of an array as an Arrow column."""
-    pa = optional("pyarrow", "spark")
     width = rows.shape[1] * rows.itemsize
     offsets = np.arange(len(rows) + 1, dtype=np.int32) * np.int32(width)
     valid = (
@@ -308,7 +303,6 @@ def array_of_binary(column: Any, kind: npt.DTypeLike) -> npt.NDArray[Any]:
 
 def binary_lists(values: npt.NDArray[Any], counts: npt.NDArray[Any]) -> Any:
     """Return the bytes of consecutive values as an Arrow column, so many values a row."""
-    pa = optional("pyarrow", "spark")
     offsets = np.zeros(len(counts) + 1, np.int32)
     np.cumsum(counts * values.itemsize, out=offsets[1:])
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(values))]
@@ -337,7 +331,6 @@ class RecordTask(WorkerTask):
     """
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        pa = optional("pyarrow", "spark")
         for batch in batches:
             keys = array_of_binary(batch.column("keys"), np.uint64)
             rows_of_records, bands = np.nonzero(keys != EMPTY)
@@ -352,7 +345,6 @@ class RecordTask(WorkerTask):
 
 def edges_of(first_nodes: npt.NDArray[Any], second_nodes: npt.NDArray[Any]) -> Batch:
     """Return edges as a batch, each once and without loops; the larger node is in column u."""
-    pa = optional("pyarrow", "spark")
     low = np.minimum(first_nodes, second_nodes)
     high = np.maximum(first_nodes, second_nodes)
     order = np.lexsort((low, high))
@@ -509,7 +501,6 @@ class EngineTask(SetTask):
     keep: str | None  # None: by the column `value`
 
     def _found(self, table: Table) -> Iterator[Batch]:
-        pa = optional("pyarrow", "spark")
         earlier = None
         earlier_rows = None
         if EARLIER in table.schema.names:
@@ -563,7 +554,6 @@ class EngineTask(SetTask):
 
 def after_null(column: Any, places: Any) -> Any:
     """Return a null, and the values of a column of a table at some places, null for null."""
-    pa = optional("pyarrow", "spark")
     values = column.take(places)
     return pa.chunked_array([pa.nulls(1, column.type), *values.chunks])
 
@@ -573,7 +563,6 @@ def new_and_earlier(table: Table) -> tuple[Table, Table]:
 
     Those of the last set, which may be large and in a file, are not copied.
     """
-    pa = optional("pyarrow", "spark")
     labels = table.column("label").to_numpy()
     begin = int(np.searchsorted(labels, labels[-1]))
     others = table.slice(0, begin)
@@ -611,7 +600,6 @@ class PairTask(SetTask):
 
     def _figures(self, type_of_ids: Any, candidates: int) -> Batch:
         """Return the row with the number of candidates."""
-        pa = optional("pyarrow", "spark")
         none = pa.nulls(1, type_of_ids)
         figures = {
             "copy": pa.array([False]),
@@ -623,7 +611,6 @@ class PairTask(SetTask):
 
     def _batches(self, ids: Any, pairs: PairArray, copy: bool) -> Iterator[Batch]:
         """Yield pairs of rows with their ids."""
-        pa = optional("pyarrow", "spark")
         for at in range(0, len(pairs), self.batch_pairs):
             part = pairs[at : at + self.batch_pairs]
             columns = {f"id_{end}": ids.take(pa.array(part[end])) for end in ("i", "j")}
@@ -656,7 +643,6 @@ class HeldRows:
             self._spool()
 
     def _spool(self) -> None:
-        pa = optional("pyarrow", "spark")
         if self._writer is None:
             # It has no name, so nothing is left if the worker is killed.
             self._file = tempfile.TemporaryFile()  # noqa: SIM115
@@ -668,7 +654,6 @@ class HeldRows:
 
     def table(self) -> Table:
         """Return all rows; rows in the file are mapped, so the system can drop their pages."""
-        pa = optional("pyarrow", "spark")
         if self._writer is None:
             return pa.Table.from_batches(self._batches)
         self._spool()

@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from lshfast._common.code_version import check_code_version, code_version
 from lshfast._common.errors import FormatError
-from lshfast._common.extras import optional
+from lshfast._common.extras import OptionalModule, optional
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Prepared = TypeVar("Prepared")
+
+pa: Any = OptionalModule("pyarrow", "spark")
 
 # The most tasks of the job that looks for the workers.
 MOST_LOOKS = 1000

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.display import Figure, Shown, counted
-from lshfast._common.extras import optional
+from lshfast._common.extras import pa
 from lshfast._common.rows import int64_range
 from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast._engine.account.display import (
@@ -488,7 +488,6 @@ class DedupResult(Shown):
         >>> polars.DataFrame(result.to_arrow()).filter("keep")["key"].to_list()
         [0, 2]
         """
-        pa = optional("pyarrow")
         rows = range(len(self))
         keys = (
             int64_range(len(self))
@@ -519,7 +518,6 @@ def of_one_kind(keys: list[Any]) -> list[Any]:
 
 
 def _arrow_column(keys: Any) -> Any:
-    pa = optional("pyarrow")
     try:
         return pa.array(keys)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
