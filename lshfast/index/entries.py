@@ -19,10 +19,10 @@ from lshfast.index.keys import (
     Column,
     IntegerArray,
     as_column,
+    check_present,
     is_either,
     joint_kind,
     kind_of,
-    listed,
     take,
 )
 from lshfast.index.search_plan import choose_steps
@@ -312,10 +312,7 @@ class TreeEntries:
         """Remove the entries of some keys, all or none."""
         with self._writer.writing():
             found_rows = self._keys.find(keys)
-            if (found_rows < 0).any():
-                raise KeyError(
-                    listed(take(keys, np.flatnonzero(found_rows < 0)[:1]))[0]
-                )
+            check_present(keys, found_rows)
             rows = np.unique(found_rows)
             with self.gate.writing():
                 self._view = None

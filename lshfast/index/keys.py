@@ -378,6 +378,12 @@ def listed(column: Any) -> list[Any]:
     return column.tolist() if isinstance(column, np.ndarray) else list(column)
 
 
+def check_present(keys: Column, rows: Int64Array) -> None:
+    """Raise KeyError with the first key whose row is negative, as it has no entry."""
+    if (rows < 0).any():
+        raise KeyError(listed(take(keys, np.flatnonzero(rows < 0)[:1]))[0])
+
+
 def lists_of(offsets: Int64Array) -> Int64Array:
     """Return the number of the list of each element of a concatenation."""
     return np.repeat(int64_range(len(offsets) - 1), np.diff(offsets))

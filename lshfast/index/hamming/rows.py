@@ -15,10 +15,10 @@ from lshfast.index.keys import (
     INTEGER_DTYPES,
     Column,
     IntegerArray,
+    check_present,
     is_either,
     joint_kind,
     kind_of,
-    listed,
     matched_integers,
     take,
 )
@@ -204,10 +204,7 @@ class CodeRows(Generic[ASegment]):
         """Remove the entries of some keys, all or none."""
         with self._writer.writing():
             found_rows = self.find(keys)
-            if (found_rows < 0).any():
-                raise KeyError(
-                    listed(take(keys, np.flatnonzero(found_rows < 0)[:1]))[0]
-                )
+            check_present(keys, found_rows)
             with self.gate.writing():
                 self._keys.drop(np.unique(found_rows), self._live)
             self._tidy()

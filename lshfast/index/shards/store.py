@@ -24,6 +24,7 @@ from lshfast.index.keys import (
     KIND_NAMES,
     Column,
     as_column,
+    check_present,
     kind_of,
     listed,
     matched,
@@ -124,8 +125,7 @@ class ShardSegments(Segments):
 
     def remove(self, keys: Column) -> None:
         where, rows = self.find(keys)
-        if (where < 0).any():
-            raise KeyError(listed(take(keys, np.flatnonzero(where < 0)[:1]))[0])
+        check_present(keys, where)
         stored_keys = listed(names_in(self.all, (where << 32) + rows))
         shard_of_segment = [
             number for number, shard in enumerate(self.shards) for _ in shard.all

@@ -19,6 +19,7 @@ from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.keys import (
     INTEGERS,
     Column,
+    check_present,
     concatenate,
     duplicate,
     joint_kind,
@@ -235,8 +236,7 @@ class Segments:
     def remove(self, keys: Column) -> None:
         """Remove entries, all or none: see `Store.remove`."""
         where, rows = self.find(keys)
-        if (where < 0).any():
-            raise KeyError(listed(take(keys, np.flatnonzero(where < 0)[:1]))[0])
+        check_present(keys, where)
         fixed_rows = self._places(where, rows)
         if self.growing is None:
             mark(marks_of(fixed_rows))
