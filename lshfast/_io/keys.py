@@ -172,19 +172,22 @@ class RowKeys:
             return f"id {shortened(identity)} holds a lone surrogate, which is no character"
         if self.ids and type(identity) is not self._kind:
             return f"id {shortened(identity)} is {kind_of(identity)}, the ids before it are not"
-        if type(identity) is int:
-            if identity < 0 and self.has_unsigned_id:
-                return (
-                    f"id {identity} is negative, and one before it is above 2**63 - 1"
-                )
-            if identity > GREATEST_SIGNED and self._has_negative_id:
-                return (
-                    f"id {identity} is above 2**63 - 1, and one before it is negative"
-                )
+        if type(identity) is int and (self.has_unsigned_id or self._has_negative_id):
+            reason = self._sign_fault(identity)
+            if reason is not None:
+                return reason
         if identity in self._row_of:  # empty if ids may repeat
             name, line = self._place(self._row_of[identity])
             place = name if line is None else f"{name}:{line}"
             return f"id {shortened(identity)} is taken by {place}"
+        return None
+
+    def _sign_fault(self, identity: int) -> str | None:
+        """Return why no integer type has this id and those before it, or None."""
+        if identity < 0 and self.has_unsigned_id:
+            return f"id {identity} is negative, and one before it is above 2**63 - 1"
+        if identity > GREATEST_SIGNED and self._has_negative_id:
+            return f"id {identity} is above 2**63 - 1, and one before it is negative"
         return None
 
     def _take_sign(self, identity: int) -> None:

@@ -329,24 +329,7 @@ def find_in_files(
     removing = outputs.rows is not None
     if stream_against and against is None:
         raise ValueError("--stream-against needs --against")
-    if removing and not outputs.whole_rows:
-        check_written_back("--remove first or all", inputs.column)
-    tables = [
-        outputs.rows,
-        outputs.spans,
-        outputs.report,
-        outputs.pairs,
-        outputs.places,
-    ]
-    job = Job(tables, inputs.on_error, outputs.overwrite, page=outputs.page)
-    corpus = job.open(inputs, outputs.rows)
-    other = None if against is None else job.open(against)
-    job.check()
-    if not (any(tables) or outputs.page):
-        raise ValueError(
-            "an output is needed: -o FILE, --pairs FILE, --places FILE, --report FILE or --html "
-            "FILE"
-        )
+    job, corpus, other = _opened(inputs, against, outputs)
     forms = FormSample(plan.normalize)
     if other is None:
         with job.reading(corpus):
@@ -395,6 +378,31 @@ def find_in_files(
         **({"advice": forms.advice} if forms.advice else {}),
         **_figures_against(other, result),
     )
+
+
+def _opened(
+    inputs: Inputs, against: Inputs | None, outputs: PassageOutputs
+) -> tuple[Job, Corpus, Corpus | None]:
+    """Return the job, and the corpora of the rows and of the other texts; check the outputs."""
+    if outputs.rows is not None and not outputs.whole_rows:
+        check_written_back("--remove first or all", inputs.column)
+    tables = [
+        outputs.rows,
+        outputs.spans,
+        outputs.report,
+        outputs.pairs,
+        outputs.places,
+    ]
+    job = Job(tables, inputs.on_error, outputs.overwrite, page=outputs.page)
+    corpus = job.open(inputs, outputs.rows)
+    other = None if against is None else job.open(against)
+    job.check()
+    if not (any(tables) or outputs.page):
+        raise ValueError(
+            "an output is needed: -o FILE, --pairs FILE, --places FILE, --report FILE or --html "
+            "FILE"
+        )
+    return job, corpus, other
 
 
 def _figures_against(other: Corpus | None, result: SharedPassages) -> dict[str, Any]:

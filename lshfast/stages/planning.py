@@ -110,13 +110,7 @@ def make_stage_plan(
     check_rows(corpus, rows, added)
     divided_files = _shards_of(corpus.files, shards)
     cell_types = _cell_types(corpus)
-    files = corpus.files
-    of_texts: dict[str, Any] = {}
-    if against.texts is not None:
-        check_earlier(engine)
-        earlier = against.texts.open_kind(engine)[0]
-        of_texts = _earlier_of(against.texts, earlier, files, divided_files)
-        files = [*files, *earlier.files]
+    earlier_files, earlier_content = _against(against, engine, corpus, divided_files)
     options = {
         "cell_types": cell_types or None,
         "kind": None if engine.kind == "text" else engine.kind,
@@ -134,21 +128,36 @@ def make_stage_plan(
         **{name: getattr(inputs, name) for name in OF_INPUTS},
         "files": [
             [_place(file), file.name, file.format, file.codec, state_of(file)]
-            for file in files
+            for file in [*corpus.files, *earlier_files]
         ],
         "shards": divided_files,
         "tasks": len(divided_files) if tasks is None else tasks,
         "keys": [draw_hash_numbers(), draw_hash_numbers()],
         "common": None if engine.ignore_common is None else draw_hash_numbers(),
         **{name: value for name, value in options.items() if value is not None},
-        **({} if against.index is None else _index_of(against.index, engine)),
-        **of_texts,
+        **earlier_content,
         **{name: places.get(name) for name in outputs},
         "suffixes": suffixes,
     }
     StagePlan(work, content, 0).budget.work(0)
     _create(work, places)
     return write_stage_plan(work, content)
+
+
+def _against(
+    against: Against, engine: Plan, corpus: Corpus, divided_files: list[Any]
+) -> tuple[list[File], dict[str, Any]]:
+    """Return the files of earlier rows, and what a plan says of these rows or of their index."""
+    files: list[File] = []
+    content: dict[str, Any] = {}
+    if against.index is not None:
+        content |= _index_of(against.index, engine)
+    if against.texts is not None:
+        check_earlier(engine)
+        earlier = against.texts.open_kind(engine)[0]
+        content |= _earlier_of(against.texts, earlier, corpus.files, divided_files)
+        files = earlier.files
+    return files, content
 
 
 def check_local_places(

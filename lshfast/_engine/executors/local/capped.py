@@ -68,15 +68,15 @@ EARLIER_TEXTS = "earlier.strings"
 
 
 class CountedPairs:
-    """All similar pairs, in batches; `found` is the number of those that were yielded."""
+    """All similar pairs, in batches; `count` is the number of those that were yielded."""
 
     def __init__(self, batches: Iterator[PairArray]) -> None:
         self._batches = batches
-        self.found: int = 0
+        self.count: int = 0
 
     def __iter__(self) -> Iterator[PairArray]:
         for pairs in self._batches:
-            self.found += len(pairs)
+            self.count += len(pairs)
             yield pairs
 
 
@@ -85,7 +85,7 @@ class FoundInParts(NamedTuple):
     `Summary`, and the plan.
     """
 
-    found: Findings
+    findings: Findings
     similar: CountedPairs | None
     advice: str
     plan: Plan
@@ -98,12 +98,10 @@ class FoundInParts(NamedTuple):
         """Return the result of the run, whose similar pairs have been taken; see
         `Findings.result`.
         """
-        found = (
-            self.found
-            if self.similar is None
-            else replace(self.found, pairs_found=self.similar.found)
-        )
-        return found.result(self.plan, clock, rows, advice=self.advice)
+        findings = self.findings
+        if self.similar is not None:
+            findings = replace(findings, pairs_found=self.similar.count)
+        return findings.result(self.plan, clock, rows, advice=self.advice)
 
 
 def find_in_parts(
@@ -220,25 +218,30 @@ class _CappedRun:
         if key_copies is not None:
             rows = rows.without(key_copies.rows)
             is_compared[key_copies.rows] = False
-        chosen = compared_copies(rows.first[:new], self.keep, ranks)
-        is_compared[:new] &= chosen == int64_range(new)
+        copy_of = compared_copies(rows.first[:new], self.keep, ranks)
+        is_compared[:new] &= copy_of == int64_range(new)
         # Earlier rows are compared with new rows alone.
         has_new = np.zeros(len(is_compared), np.bool_)
         has_new[rows.labels[:new][is_compared[:new]]] = True
         is_compared[new:] &= has_new[rows.labels[new:]]
-        own = np.flatnonzero(is_compared)
+        compared_rows = np.flatnonzero(is_compared)
         part_of = np.full(len(is_compared), NO_PART, np.int32)
-        part_memory = self._part_memory(most)
-        part_of[own] = divide(
-            rows.labels[own], rows.nbytes[own] + self.budget.row_bytes, part_memory
+        part_of[compared_rows] = divide(
+            rows.labels[compared_rows],
+            rows.nbytes[compared_rows] + self.budget.row_bytes,
+            self._part_memory(most),
         )
-        rows = rows._replace(
-            labels=rows.labels[:0].copy()
-        )  # they are not needed any more
+        # The labels are not needed any more.
+        rows = rows._replace(labels=rows.labels[:0].copy())
         files, advice = self._read_again(rows, part_of, most)
-        return self._run_parts(
-            rows, key_copies, chosen, part_of, ranks, most, files, advice
-        )
+        merged = Merged(copy_of, rows.first[:new])
+        self._run_parts(rows, merged, part_of, ranks, most, files)
+        earlier = rows.earlier
+        if self.all_rows.earlier is not None:
+            earlier = self._earlier(merged, self.all_rows.earlier, rows.nbytes)
+        findings, first = merged.findings(rows.empty, earlier, key_copies)
+        similar = self._similar(len(files), first, most) if self.budget.pairs else None
+        return FoundInParts(findings, similar, advice, self.plan)
 
     def _key_copies(self, rows: RowsRead, ranks: Int64Array | None) -> KeyCopies | None:
         """Return the rows that are removed by their exact keys; None if rows have none."""
@@ -270,8 +273,8 @@ class _CappedRun:
         """Return the memory by which rows are divided: that of the attempt that wrote the texts of
         the parts.
         """
-        done = self.folder.done("texts")
-        return most if done is None else int(done["part_memory"])
+        figures = self.folder.done("texts")
+        return most if figures is None else int(figures["part_memory"])
 
     def _read_again(
         self, rows: RowsRead, part_of: npt.NDArray[np.int32], most: int
@@ -325,58 +328,48 @@ class _CappedRun:
     def _run_parts(
         self,
         rows: RowsRead,
-        key_copies: KeyCopies | None,
-        chosen: Int64Array,
+        merged: Merged,
         part_of: npt.NDArray[np.int32],
         ranks: Int64Array | None,
         most: int,
         files: list[SummedFile],
-        advice: str,
-    ) -> FoundInParts:
-        """Run all parts, and put their results together."""
+    ) -> None:
+        """Run all parts, and add their results to those of the run."""
         new = self.all_rows.new
-        whole = Merged(chosen, rows.first[:new])
         total = int((part_of != NO_PART).sum())
-        done = 0
+        rows_done = 0
         order = np.argsort(part_of, kind="stable")
         starts = np.searchsorted(part_of[order], int64_range(len(files) + 1))
         for number, file in enumerate(files):
-            own = order[starts[number] : starts[number + 1]].astype(np.int64)
+            part_rows = order[starts[number] : starts[number + 1]].astype(np.int64)
 
             def tell(
-                stage: str, of_part: int, _: int | None, before: int = done
+                stage: str, of_part: int, _: int | None, before: int = rows_done
             ) -> None:
                 if self.progress and stage == "verify":
                     self.progress(stage, before + of_part, total)
 
-            found = self._result_of(number)
-            new_rows = own[: np.searchsorted(own, new)]
-            if found is None:
+            result = self._result_of(number)
+            new_rows = part_rows[: np.searchsorted(part_rows, new)]
+            if result is None:
                 preferred_rows: Keep | Int64Array = cast(Keep, self.keep)
                 if ranks is not None:
                     preferred_rows = ranks[new_rows]
-                found = self._run_part(
-                    _FileOfPart(number, file, own, rows.nbytes[own]),
-                    whole.first[new_rows],
+                result = self._run_part(
+                    _FileOfPart(number, file, part_rows, rows.nbytes[part_rows]),
+                    merged.first[new_rows],
                     preferred_rows,
                     most,
                     tell,
                 )
-            whole.add(new_rows, found)
-            done += len(own)
+            merged.add(new_rows, result)
+            rows_done += len(part_rows)
             if self.progress:
-                self.progress("verify", done, total)
-        del order
-        earlier = rows.earlier
-        if self.all_rows.earlier is not None:
-            earlier = self._earlier(whole, self.all_rows.earlier, rows.nbytes)
-        findings, first = whole.findings(rows.empty, earlier, key_copies)
-        similar = self._similar(len(files), first, most) if self.budget.pairs else None
-        return FoundInParts(findings, similar, advice, self.plan)
+                self.progress("verify", rows_done, total)
 
-    def _earlier(self, whole: Merged, corpus: Corpus, nbytes: Int64Array) -> Earlier:
+    def _earlier(self, merged: Merged, corpus: Corpus, nbytes: Int64Array) -> Earlier:
         """Return the rows that are removed for earlier rows, with the texts of these if shown."""
-        rows, numbers, similarity = whole.earlier()
+        rows, numbers, similarity = merged.earlier()
         texts = None
         if self.shown:
             texts = self._texts_of_earlier(rows, numbers, nbytes)
@@ -440,7 +433,7 @@ class _CappedRun:
             if self.budget.pairs
             else nullcontext() as runs
         ):
-            found = compare_part(
+            result = compare_part(
                 texts,
                 first,
                 self.plan,
@@ -456,13 +449,13 @@ class _CappedRun:
         del texts, earlier  # Windows removes no mapped file
         if not self.folder.temporary:
             with writing(self.folder, "part", number) as writer:
-                writer.add(0, **found.columns())
+                writer.add(0, **result.columns())
                 writer.figures = {
                     "files": [] if runs is None else [runs.name],
-                    "candidates": found.candidates,
+                    "candidates": result.candidates,
                 }
         os.unlink(part.file.path)
-        return found
+        return result
 
     def _result_of(self, number: int) -> PartResult | None:
         """Return the result of a part that has been run."""

@@ -241,8 +241,8 @@ class FirstReading:
 
                 def read_again(rows: Int64Array) -> Iterator[Texts]:
                     return (
-                        some
-                        for _, some in texts_again(
+                        batch
+                        for _, batch in texts_again(
                             self.all_rows, rows, nbytes, self.progress
                         )
                     )
@@ -266,11 +266,11 @@ class FirstReading:
                 yield batch
 
         def again() -> Iterator[Texts]:
-            every = int64_range(len(lengths))
+            all_rows = int64_range(len(lengths))
             return (
                 batch
                 for _, batch in texts_again(
-                    self.all_rows, every, lengths.rows(), self.progress
+                    self.all_rows, all_rows, lengths.rows(), self.progress
                 )
             )
 

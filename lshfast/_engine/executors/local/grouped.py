@@ -181,10 +181,10 @@ def run_groups(
         weights=inputs.weight is not None,
         output=None if outputs.rows is None else outputs.formats[0],
     )
-    named = [outputs.rows, outputs.pairs, outputs.removed, outputs.changes]
-    named.append(outputs.rejects if inputs.on_error == "skip" else None)
+    output_paths = [outputs.rows, outputs.pairs, outputs.removed, outputs.changes]
+    output_paths.append(outputs.rejects if inputs.on_error == "skip" else None)
     files = [file.location for file in corpus.files]
-    paths = check_outputs(named, files, outputs.overwrite)
+    paths = check_outputs(output_paths, files, outputs.overwrite)
     if outputs.clusters is not None:
         outputs.clusters.check(files, paths)
     clock = Clock()
@@ -250,12 +250,12 @@ def _write(
     plan: AnyPlan,
     progress: Progress | None,
 ) -> None:
-    gone = np.flatnonzero(~result.keep)
+    removed_groups = np.flatnonzero(~result.keep)
     if outputs.removed:
         table: Table = {
-            "key": groups.keys_of(gone),
-            "kept_key": groups.keys_of(result.keeper[gone]),
-            SIMILARITY_NAMES[plan.measure]: result.similarity[gone],
+            "key": groups.keys_of(removed_groups),
+            "kept_key": groups.keys_of(result.keeper[removed_groups]),
+            SIMILARITY_NAMES[plan.measure]: result.similarity[removed_groups],
         }
         write_tables(outputs.removed, [table], outputs.overwrite, _kinds(corpus))
     if outputs.rejects and corpus.layout.on_error == "skip":

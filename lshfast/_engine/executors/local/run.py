@@ -318,7 +318,7 @@ def _run_within(run: OpenRun, cap: Cap, plan: Plan, parquet: bool) -> DedupResul
                 inputs.exact_key is not None,
             )
             longest = budget.longest_row(0)
-            findings = find_in_parts(
+            found_in_parts = find_in_parts(
                 AllRows(corpus, run.earlier),
                 keep,
                 budget,
@@ -331,10 +331,10 @@ def _run_within(run: OpenRun, cap: Cap, plan: Plan, parquet: bool) -> DedupResul
             )
         with _showing_refusal(page, outputs), all_or_none():
             folder.finish("outputs", paths=outputs.paths)  # appears before they do
-            if findings.similar is not None:
+            if found_in_parts.similar is not None:
                 with faults_of(corpus), quick_switches():
-                    write_similar(run, findings.similar, page)
-            result = findings.result(clock, _read_rows(corpus))
+                    write_similar(run, found_in_parts.similar, page)
+            result = found_in_parts.result(clock, _read_rows(corpus))
             result = replace(result, options=result.options | {"keep": keep})
             _check_removed(run, result, page)
             with clock.stage("write", clock.stages["sketch"].nbytes):
