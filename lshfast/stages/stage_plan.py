@@ -28,7 +28,7 @@ from lshfast._items.sets import SetReader
 from lshfast.kernels.text import HashKey
 
 PLAN_FILE = "plan.json"
-_MANIFEST = Manifest(6, "plan")
+_MANIFEST = Manifest(7, "plan")
 
 MOST_SHARDS = 1 << 20
 
@@ -70,7 +70,8 @@ COLUMNS: dict[str, dict[str, str]] = {
 
 # Further columns, if rows are counted by the values of a column.
 COLUMNS_OF_VALUES: dict[str, dict[str, str]] = {
-    "sketch": {"codes": "<i8"},
+    "sketch": {"codes": "<i8", "name_lengths": "<i8", "names": "|u1"},
+    "group": {"counts": "<i8", "name_lengths": "<i8", "names": "|u1"},
     "collect": {"codes": "<i8"},
     "verify": {"codes": "<i8", "counts": "<i8"},
 }

@@ -8,7 +8,7 @@ add these counts up.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,9 @@ from lshfast._common.types import Int64Array
 from lshfast._common.value_codes import MISSING, OTHER, ValueCodes
 from lshfast._engine.account.by_value import CountsByValue
 from lshfast._engine.account.guard import MOST_GROUPS, check_removed
+from lshfast._engine.parts.key_columns import packed_texts
 from lshfast._engine.parts.task_files import TaskWriter, figures_of
-from lshfast._engine.parts.task_reader import TaskFile
+from lshfast._engine.parts.task_reader import Arrays, TaskFile
 from lshfast.kernels.text import Texts
 from lshfast.stages.stage_plan import StagePlan
 
@@ -33,31 +34,18 @@ GROUPED_VALUES = 100
 def add_values(writer: TaskWriter, by: ValueCodes | None) -> None:
     """Write the values of the rows of a shard, if they are wanted."""
     if by is not None:
-        lengths, data = _packed(by.names)
-        writer.add(
-            OF_VALUES,
-            codes=by.codes.astype(np.int64),
-            orders=lengths.view(np.uint64),
-            values=data,
-        )
+        lengths, data = packed_texts(by.names)
+        codes = by.codes.astype(np.int64)
+        writer.add(OF_VALUES, codes=codes, name_lengths=lengths, names=data)
 
 
-def _packed(names: Iterable[str]) -> tuple[Int64Array, Any]:
-    """Return the lengths of texts, and their bytes."""
-    encoded = [name.encode() for name in names]
-    return np.array(list(map(len, encoded)), np.int64), np.frombuffer(
-        b"".join(encoded), np.uint8
-    )
-
-
-def _names_of(file: TaskFile, lengths: Int64Array, data: Any) -> Iterator[str]:
-    """Yield texts that `_packed` has packed."""
+def _names_of(file: TaskFile, arrays: Arrays) -> Iterator[str]:
+    """Yield the names of the values in a range."""
+    lengths = arrays["name_lengths"]
+    data = arrays["names"]
     if (lengths < 0).any() or int(lengths.sum()) != len(data):
         raise file.fault("its values have other lengths")
-    texts = Texts.of_buffer(
-        data,
-        offsets_of(lengths),
-    )
+    texts = Texts.of_buffer(data, offsets_of(lengths))
     try:
         for place in range(len(texts)):
             yield texts[place].decode()
@@ -81,10 +69,7 @@ def _values_of(
     with TaskFile(plan, "sketch", shard) as file:
         arrays = file.only(OF_VALUES)
         numbers = [OTHER, MISSING]
-        numbers += map(
-            number_of,
-            _names_of(file, arrays["orders"].view(np.int64), arrays["values"]),
-        )
+        numbers += map(number_of, _names_of(file, arrays))
         codes = _checked(file, arrays["codes"], len(numbers) + OTHER)
         if len(codes) != file.rows:
             raise file.fault("it has not one value for each row")
@@ -105,8 +90,8 @@ def add_totals(writer: TaskWriter, plan: StagePlan) -> bool:
             [totals, np.zeros(len(values.names) + 2 - len(totals), np.int64)]
         )
         totals += np.bincount(numbers[codes - OTHER] - OTHER, minlength=len(totals))
-    lengths, data = _packed(values.names)
-    writer.add(plan.shards, rows=totals, sampled=lengths, read=data)
+    lengths, data = packed_texts(values.names)
+    writer.add(plan.shards, counts=totals, name_lengths=lengths, names=data)
     return bool(values.names)
 
 
@@ -114,10 +99,10 @@ def _totals(plan: StagePlan) -> tuple[list[str], Int64Array]:
     """Return the values of all shards, and the rows of OTHER, MISSING and each value."""
     with TaskFile(plan, "group", 0) as file:
         arrays = file.only(plan.shards)
-        names = list(_names_of(file, arrays["sampled"], arrays["read"]))
-        if len(arrays["rows"]) != len(names) + 2:
+        names = list(_names_of(file, arrays))
+        if len(arrays["counts"]) != len(names) + 2:
             raise file.fault("it has not one number for each value")
-    return names, arrays["rows"]
+    return names, arrays["counts"]
 
 
 def codes_of_rows(plan: StagePlan, shard: int, rows: Int64Array) -> Int64Array:

@@ -289,7 +289,7 @@ def test_plans_of_earlier_versions_are_refused(copied):
     path = copied / "plan.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"version": 2}))
     with pytest.raises(
-        FormatError, match=f"{path}: version 2; this library reads version 6"
+        FormatError, match=f"{path}: version 2; this library reads version 7"
     ):
         stages.status(copied)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from lshfast._common.types import Int64Array, UInt8Array
 from lshfast._engine.parts.task_reader import Arrays, TaskFile
 
 # The name of the type of ids of which one is above the greatest signed integer.
@@ -19,11 +20,15 @@ KINDS_OF_INTEGERS = {"int": "int64", UNSIGNED_IDS: "uint64"}
 
 def key_columns(keys: Sequence[str | int]) -> dict[str, npt.NDArray[Any]]:
     """Return the columns with some keys, which `keys_of` reads."""
-    encoded = [str(key).encode() for key in keys]
-    return {
-        "key_lengths": np.array(list(map(len, encoded)), np.int64),
-        "keys": np.frombuffer(b"".join(encoded), np.uint8),
-    }
+    lengths, data = packed_texts(map(str, keys))
+    return {"key_lengths": lengths, "keys": data}
+
+
+def packed_texts(texts: Iterable[str]) -> tuple[Int64Array, UInt8Array]:
+    """Return the lengths of texts in bytes, and these bytes."""
+    encoded = [text.encode() for text in texts]
+    lengths = np.array(list(map(len, encoded)), np.int64)
+    return lengths, np.frombuffer(b"".join(encoded), np.uint8)
 
 
 def keys_of(
