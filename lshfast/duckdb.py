@@ -244,25 +244,25 @@ def _table(relation: Any, *names: str | None) -> Any:
 # ---- functions of SQL, on columns of Arrow ----
 
 
-def _one(column: Any, name: str, least: int, most: int) -> int:
-    """Return the value of an argument, which has to be the same for all rows of a batch."""
+def _one(column: Any, name: str, most: int) -> int:
+    """Return an argument from 1 to `most`, which has to be the same for all rows of a batch."""
     values: set[Any] = set()
     for chunk in column.chunks:
         values.update(chunk.unique().to_pylist())
     if not len(column):
-        values = {least}
+        values = {1}
     if len(values) != 1 or None in values:
         raise ValueError(
             f"{name} must be one number for all rows, not {sorted(map(str, values))[:3]}"
         )
     (value,) = values
-    if not least <= value <= most:
-        raise ValueError(f"{name} must be in {least}..{most}, not {value}")
+    if not 1 <= value <= most:
+        raise ValueError(f"{name} must be in 1..{most}, not {value}")
     return int(value)
 
 
 def _similarities(a: Any, b: Any, size: Any) -> Any:
-    words = _one(size, "size", 1, 256)
+    words = _one(size, "size", 256)
     both = pa.concat_arrays([chunk for column in (a, b) for chunk in column.chunks])
     sets = shingle(both, size=words)
     n = len(a)
@@ -273,17 +273,17 @@ def _similarities(a: Any, b: Any, size: Any) -> Any:
 
 
 def _signatures(text: Any, size: Any, slots: Any) -> Any:
-    hasher = MinHasher(_one(slots, "slots", 1, 65536))
-    sets = shingle(text, size=_one(size, "size", 1, 256))
+    hasher = MinHasher(_one(slots, "slots", 65536))
+    sets = shingle(text, size=_one(size, "size", 256))
     return _lists(np.asarray(hasher.sketch(sets)), sets.counts > 0)
 
 
 def _keys(text: Any, size: Any, bands: Any, rows_per_band: Any) -> Any:
     split = Bands(
-        _one(bands, "bands", 1, 65536), _one(rows_per_band, "rows_per_band", 1, 65536)
+        _one(bands, "bands", 65536), _one(rows_per_band, "rows_per_band", 65536)
     )
     hasher = MinHasher(split.bands * split.rows_per_band)
-    sets = shingle(text, size=_one(size, "size", 1, 256))
+    sets = shingle(text, size=_one(size, "size", 256))
     return _lists(split.keys(hasher.sketch(sets)), sets.counts > 0)
 
 

@@ -58,9 +58,7 @@ def decode_whole(data: bytes, expected: str, where: str) -> str:
     try:
         return data.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        raise ValueError(
-            f"not {_shown(encoding)}: {_byte(error, 'offset', error.start)} of {where}"
-        ) from None
+        raise ValueError(f"not {_shown(encoding)}: {_byte(error)} of {where}") from None
     except UnicodeError as error:
         raise ValueError(f"not {encoding}: {error}") from None
 
@@ -68,7 +66,7 @@ def decode_whole(data: bytes, expected: str, where: str) -> str:
 def undecodable(error: UnicodeDecodeError, where: str, encoding: str = "utf-8") -> str:
     """Return a message with the position at which a row does not decode."""
     if encoding == "utf-8":
-        return f"not UTF-8: {_byte(error, 'offset', error.start)} of {where}"
+        return f"not UTF-8: {_byte(error)} of {where}"
     character = len(error.object[: error.start].decode())
     mark = error.object[error.start : error.start + 3].decode("utf-8", "surrogatepass")
     place = f"at character {character} of {where}"
@@ -116,8 +114,8 @@ def _mark(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error("lshfast.mark", _mark)
 
 
-def _byte(error: UnicodeDecodeError, unit: str, place: int) -> str:
-    return f"byte 0x{error.object[error.start]:02x} at {unit} {place}"
+def _byte(error: UnicodeDecodeError) -> str:
+    return f"byte 0x{error.object[error.start]:02x} at offset {error.start}"
 
 
 def _shown(encoding: str) -> str:

@@ -413,7 +413,7 @@ class Join:
             if len(part):
                 yield self._as_pairs(part)
 
-    def sorted_parts(self, progress: Progress | None = None) -> Iterator[PairArray]:
+    def sorted_parts(self) -> Iterator[PairArray]:
         """Yield the pairs within one collection in parts, sorted by (i, j).
 
         Memory grows with the sets only. Each set searches sets of all sizes, so this takes about
@@ -424,9 +424,7 @@ class Join:
         piece = max(1, min(ROWS, PIECE_PAIRS // max(1, n)))
         rows = np.sort(self.indexed.rows)
         pieces = (rows[first : first + piece] for first in range(0, n, piece))
-        for number, pairs in enumerate(self.pairs_with_later(searchers, pieces)):
-            if progress:
-                progress("join", min(n, (number + 1) * piece), n)
+        for pairs in self.pairs_with_later(searchers, pieces):
             if len(pairs):
                 yield pairs
         # Each set met itself once, and each pair from both sides.

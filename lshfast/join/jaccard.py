@@ -12,7 +12,7 @@ import numpy as np
 from lshfast._common.checks import check_number
 from lshfast._common.choices import PairMeasure as PairMeasure
 from lshfast._common.rows import parts_of_rows, runs_of
-from lshfast._common.threads import ordered_map, thread_count
+from lshfast._common.threads import ordered_map, pieces, thread_count
 from lshfast._common.types import (
     BoolArray,
     Float64Array,
@@ -239,14 +239,10 @@ def _at_most_a_piece(numbers: Int64Array) -> Iterator[Int64Array]:
 
 def _blocks(sizes: Int64Array, most: int) -> Int64Array:
     """Return the block of each row: rows of at most `most` tokens together, or one longer row."""
-    ends = np.cumsum(sizes, dtype=np.int64)
-    begins = np.zeros(len(sizes) + 1, np.int64)
-    start = 0
-    while start < len(sizes):
-        before = int(ends[start - 1]) if start else 0
-        start = max(start + 1, int(np.searchsorted(ends, before + most, side="right")))
-        begins[start] = 1
-    return np.cumsum(begins[:-1], dtype=np.int64)
+    blocks = np.empty(len(sizes), np.int64)
+    for number, rows in enumerate(pieces(sizes, most)):
+        blocks[rows] = number
+    return blocks
 
 
 def estimate(signatures: UInt64Array, i: Int64Array, j: Int64Array) -> Float64Array:

@@ -23,7 +23,7 @@ from lshfast.kernels import sets
 from lshfast.kernels.text import HashKey, Texts
 from lshfast.quality.near_pairs import SampleJoin
 from lshfast.shingling import PIECE_BYTES
-from lshfast.spark.tasks import Batch, Table, naming_text, signed
+from lshfast.spark.tasks import Batch, Table, distinct_tokens, signed
 from lshfast.spark.workers import WorkerTask, pa, prepared_once
 from lshfast.tokens import TokenSets
 
@@ -43,13 +43,7 @@ class PrintTask(WorkerTask):
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         key = HashKey(*self.numbers)
         for batch in batches:
-            texts = Texts(batch.column("text"))
-            for rows in pieces(texts.lengths, PIECE_BYTES):
-                part = batch.slice(rows.start, rows.stop - rows.start)
-                with naming_text(part.column("id")):
-                    tokens = self.plan.shingles.tokens_of(
-                        texts.take(rows), key
-                    ).distinct()
+            for part, tokens in distinct_tokens(batch, self.plan, key):
                 prints = sets.fingerprints(
                     tokens.offsets, tokens.tokens, self.fingerprints
                 )

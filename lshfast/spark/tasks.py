@@ -44,6 +44,7 @@ from lshfast.shingling import PIECE_BYTES
 from lshfast.sketch.minhash import EMPTY
 from lshfast.spark.exact_keys import KEY, TIE, KeyColumn
 from lshfast.spark.workers import WorkerTask, pa
+from lshfast.tokens import TokenSets
 
 # A pyarrow.RecordBatch, and a pyarrow.Table.
 Batch: TypeAlias = Any
@@ -120,6 +121,18 @@ def naming_text(ids: Any, argument: str = "") -> Iterator[None]:
         ) from None
 
 
+def distinct_tokens(
+    batch: Batch, plan: Plan, key: HashKey
+) -> Iterator[tuple[Batch, TokenSets]]:
+    """Yield pieces of a batch with the different tokens of each text, hashed by a secret key."""
+    texts = Texts(batch.column("text"))
+    for rows in pieces(texts.lengths, PIECE_BYTES):
+        part = batch.slice(rows.start, rows.stop - rows.start)
+        with naming_text(part.column("id")):
+            token_sets = plan.shingles.tokens_of(texts.take(rows), key).distinct()
+        yield part, token_sets
+
+
 @dataclass(frozen=True)
 class CountTask(WorkerTask):
     """Count in how many texts each shingle occurs.
@@ -134,12 +147,7 @@ class CountTask(WorkerTask):
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         key = HashKey(*self.numbers)
         for batch in batches:
-            texts = Texts(batch.column("text"))
-            for rows in pieces(texts.lengths, PIECE_BYTES):
-                with naming_text(batch.column("id")[rows.start : rows.stop]):
-                    token_sets = self.plan.shingles.tokens_of(
-                        texts.take(rows), key
-                    ).distinct()
+            for _, token_sets in distinct_tokens(batch, self.plan, key):
                 tokens, counts = np.unique(token_sets.tokens, return_counts=True)
                 token = pa.concat_arrays(
                     [pa.array(signed(tokens)), pa.nulls(1, pa.int64())]
@@ -288,12 +296,19 @@ def binary_column(rows: npt.NDArray[Any], nulls: BoolArray | None = None) -> Any
     return pa.Array.from_buffers(pa.binary(), len(rows), buffers)
 
 
-def array_of_binary(column: Any, kind: npt.DTypeLike) -> npt.NDArray[Any]:
-    """Return an Arrow column of binary values of one length, without nulls, as rows."""
+def _buffers_of(
+    column: Any, kind: npt.DTypeLike
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any]]:
+    """Return the ends of binary values, that before the first one too, and all bytes as values."""
     ends = np.frombuffer(column.buffers()[1], np.int32)[
         column.offset : column.offset + len(column) + 1
     ]
-    values = np.frombuffer(column.buffers()[2] or b"", kind)
+    return ends, np.frombuffer(column.buffers()[2] or b"", kind)
+
+
+def array_of_binary(column: Any, kind: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Return an Arrow column of binary values of one length, without nulls, as rows."""
+    ends, values = _buffers_of(column, kind)
     if not len(column):
         return values[:0].reshape(0, 1)
     return values.reshape(-1, (ends[1] - ends[0]) // values.itemsize)[
@@ -313,10 +328,7 @@ def lists_of_binary(
     column: Any, kind: npt.DTypeLike
 ) -> tuple[npt.NDArray[Any], Int64Array]:
     """Return the values in an Arrow column of `binary_lists`, and how many each row has."""
-    ends = np.frombuffer(column.buffers()[1], np.int32)[
-        column.offset : column.offset + len(column) + 1
-    ]
-    values = np.frombuffer(column.buffers()[2] or b"", kind)
+    ends, values = _buffers_of(column, kind)
     places = ends.astype(np.int64) // values.itemsize
     if not len(column):
         return values[:0], places[:0]

@@ -44,9 +44,9 @@ from lshfast.index.stores.file import (
     VERIFIED_WHEN_OPENED,
     FileStore,
     Mode,
+    StoreAtPath,
     check_keys,
 )
-from lshfast.index.stores.memory import LockedStore
 from lshfast.index.stores.segment import Segment
 from lshfast.index.stores.segments import Segments, find_in, names_in
 from lshfast.index.stores.values import OnDuplicate, Parameters, places_to_insert
@@ -154,7 +154,7 @@ class ShardSegments(Segments):
             parts.popleft()
 
 
-class ShardStore(LockedStore):
+class ShardStore(StoreAtPath):
     """Store entries in a folder of shards; changes stay in memory until `commit`.
 
     A commit of several shards is seen as a whole: other processes open the former state until it
@@ -202,8 +202,8 @@ class ShardStore(LockedStore):
     [0, 2]
     """
 
-    path: str
     shards: int
+    _other = "place"
 
     def __init__(
         self,
@@ -217,7 +217,7 @@ class ShardStore(LockedStore):
         super().__init__()
         self.path = os.path.abspath(os.fsdecode(path))
         self.mode: Mode = mode
-        self._pid = os.getpid()  # a forked child must not write
+        self._pid = os.getpid()
         self._undo_name = new_undo_name()
         self._undo_headers = dict[int, bytes]()
         self._stores = self._opened(verify)
@@ -312,29 +312,6 @@ class ShardStore(LockedStore):
         self._segments = ShardSegments(self.parameters, shards=shards)
 
     # ---- changes ----
-
-    def check_writable(self) -> None:
-        super().check_writable()
-        if self.mode == "r":
-            raise ValueError(
-                f"{self.path} is open for reading only: open it with mode='r+'"
-            )
-        if self.mode == "r+" and not self._is_owner():
-            raise ValueError(
-                f"{self.path} was opened before this process was forked: only the parent may "
-                "write to it"
-            )
-
-    def _is_owner(self) -> bool:
-        """Return whether this process opened the folder, and is no child that was forked later."""
-        return os.getpid() == self._pid
-
-    def _check_in_place(self) -> None:
-        self.check_writable()
-        if self.mode != "r+":
-            raise ValueError(
-                f"{self.path} is open for reading only: save the index to another place"
-            )
 
     def check_keys(self, keys: Column) -> None:
         with self.gate.reading():

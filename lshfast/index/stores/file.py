@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from traceback import clear_frames
-from typing import IO, Any, Literal, TypeAlias, get_args
+from typing import IO, Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -57,7 +57,42 @@ OPEN_FILES_STAY = os.name == "nt"
 VERIFIED_WHEN_OPENED = 64 << 20
 
 
-class FileStore(LockedStore):
+class StoreAtPath(LockedStore):
+    """Base class of stores in a file or a folder, which one process may write to."""
+
+    path: str
+    mode: Mode
+    # Where the index can be saved instead, for an error.
+    _other: ClassVar[str] = "file"
+    # The process that opened it. A forked child shares the lock, but must neither write nor unlock.
+    _pid: int
+
+    def check_writable(self) -> None:
+        super().check_writable()
+        if self.mode == "r":
+            raise ValueError(
+                f"{self.path} is open for reading only: open it with mode='r+'"
+            )
+        if self.mode == "r+" and not self._is_owner():
+            raise ValueError(
+                f"{self.path} was opened before this process was forked: only the parent may "
+                "write to it"
+            )
+
+    def _check_in_place(self) -> None:
+        """Raise ValueError if changes cannot be written where the store is."""
+        self.check_writable()
+        if self.mode != "r+":
+            raise ValueError(
+                f"{self.path} is open for reading only: save the index to another {self._other}"
+            )
+
+    def _is_owner(self) -> bool:
+        """Return whether this process opened the store, and is no child that was forked later."""
+        return os.getpid() == self._pid
+
+
+class FileStore(StoreAtPath):
     """Store entries in a file; changes stay in memory until `commit`.
 
     Parameters
@@ -104,7 +139,6 @@ class FileStore(LockedStore):
         # The path is absolute, as the process may change its folder.
         self.path = os.path.abspath(path)
         self.mode = mode
-        # A forked child shares the lock, but must neither write nor unlock.
         self._pid = os.getpid()
         self._open(verify, header)
         if verify:
@@ -133,30 +167,6 @@ class FileStore(LockedStore):
             raise
         self.parameters = self._directory.parameters
         self._segments = Segments(self.parameters, fixed)
-
-    def check_writable(self) -> None:
-        super().check_writable()
-        if self.mode == "r":
-            raise ValueError(
-                f"{self.path} is open for reading only: open it with mode='r+'"
-            )
-        if self.mode == "r+" and not self._is_owner():
-            raise ValueError(
-                f"{self.path} was opened before this process was forked: only the parent may "
-                "write to it"
-            )
-
-    def _check_in_place(self) -> None:
-        """Raise ValueError if changes cannot be written to this file."""
-        self.check_writable()
-        if self.mode != "r+":
-            raise ValueError(
-                f"{self.path} is open for reading only: save the index to another file"
-            )
-
-    def _is_owner(self) -> bool:
-        """Return whether this process opened the file, and is not a child that was forked later."""
-        return os.getpid() == self._pid
 
     def _alone_for_writing(self) -> Segment | None:
         growing = super()._alone_for_writing()
