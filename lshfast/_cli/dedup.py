@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from lshfast._cli.errors import resume_advice
 from lshfast._engine.options.command import QUIET, Command, Console, output_option
 from lshfast._engine.options.declaration import Option, Options
 from lshfast._engine.options.declared import OPTIONS, TABLES
 from lshfast._engine.options.rules import of_group, refuse, taken_by_verb
+
+if TYPE_CHECKING:
+    from lshfast._engine.account.report import DedupResult
+    from lshfast._engine.executors.local.job import FileJob
 
 # Why a plan takes no options about a cluster.
 WHERE_TASKS_RUN = "`lshfast stage run WORK --executor` says where the tasks run"
@@ -86,12 +90,7 @@ def dedup(options: Options, console: Console) -> None:
             )
         console.finish(paragraphs)
         return
-    with (
-        resume_advice(options.work),
-        console.watching(options.output, job.source, job.plan) as watch,
-    ):
-        result = job.run(watch)
-    console.finish(result.summary)
+    console.finish(_run(job, options, console).summary)
 
 
 def pairs(options: Options, console: Console) -> None:
@@ -106,12 +105,17 @@ def pairs(options: Options, console: Console) -> None:
     from lshfast._engine.executors.local.job import FileJob
 
     job = FileJob.of_pairs(options.inputs, options, console.page(options))
+    summary = _run(job, options, console).summary
+    console.finish(summary, summary.figures(removing=False))
+
+
+def _run(job: FileJob, options: Options, console: Console) -> DedupResult:
+    """Run a job whose progress the console shows."""
     with (
         resume_advice(options.work),
         console.watching(options.output, job.source, job.plan) as watch,
     ):
-        result = job.run(watch)
-    console.finish(result.summary, result.summary.figures(removing=False))
+        return job.run(watch)
 
 
 # The options of a plan that Spark takes.

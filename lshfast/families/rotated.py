@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from lshfast.families.points import (
     Points,
     SparsePoints,
     dense_blocks,
+    dense_points,
     refuse_infinite,
     scaled,
 )
@@ -141,15 +143,19 @@ class Projection:
     def probe(
         self,
         work: Callable[[Float32Array, UInt64Array], None],
-        points: Points,
+        items: Any,
         count: int,
-        out: UInt64Array,
+        bands: int,
+        probes: int,
         threads: int | None,
-    ) -> None:
-        """Call work(coordinates, buckets) for pieces of rows and of `out`.
+    ) -> UInt64Array:
+        """Return the buckets of vectors, uint64 (n, bands, probes), from `count` coordinates.
 
-        `out` is uint64 (n, bands, probes). The rows of zero vectors become `NO_VALUE`.
+        work(coordinates, buckets) fills them in pieces of rows. The rows of zero vectors become
+        `NO_VALUE`.
         """
+        points = dense_points(items, self.dim, finite=False)
+        out = np.empty((len(points), bands, probes), np.uint64)
 
         def probe(rows: slice) -> None:
             coordinates = self.coordinates(points[rows], count, 1)
@@ -159,8 +165,9 @@ class Projection:
                 out[rows][none & zero_rows(points[rows])] = NO_VALUE
 
         refuse_infinite(points, "items")
-        costs = np.full(len(points), count + out.shape[1] * out.shape[2], np.int64)
+        costs = np.full(len(points), count + bands * probes, np.int64)
         for_each_piece(probe, costs, PIECE_COORDINATES // 16, threads)
+        return out
 
     def kept_factors(self, count: int) -> Float32Array | None:
         """Return the factors of the rotations that give `count` coordinates, if they are kept."""

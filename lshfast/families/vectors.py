@@ -185,14 +185,11 @@ class Hyperplanes(AngleFamily, BitFamily[Any], Probing[Any]):
         """
         bands, rows_per_band, probes = check_probes(bands, rows_per_band, probes)
         count = bands * rows_per_band
-        points = dense_points(items, self.dim, finite=False)
-        out = np.empty((len(points), bands, probes), np.uint64)
 
         def work(coordinates: Float32Array, buckets: UInt64Array) -> None:
             kernels.signs(coordinates, rows_per_band, buckets)
 
-        self._projection().probe(work, points, count, out, threads)
-        return out
+        return self._projection().probe(work, items, count, bands, probes, threads)
 
     def probe_probability(
         self, distance: npt.ArrayLike, rows_per_band: int, probes: int

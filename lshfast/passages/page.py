@@ -13,7 +13,7 @@ from lshfast._common.rows import int64_range, runs_of
 from lshfast._common.types import Int64Array
 from lshfast._io.pages.diagrams import SharedPart, covered, text_map
 from lshfast._io.pages.page import over_range, render, short
-from lshfast._io.pages.svg import Bar, Bin, bars, histogram
+from lshfast._io.pages.svg import Bar, bars, bins_of_shares, histogram
 from lshfast.passages.pairs import TextPairs, one_of_each_crowd
 from lshfast.passages.plan import PassagePlan
 from lshfast.passages.spans import Ranges, Spans
@@ -339,15 +339,11 @@ def _shares(side_counts: SideCounts) -> Any:
     if not len(rows):
         return None
     share = side_counts.covered[rows] / side_counts.units[rows]
-    numbers = np.minimum(np.floor(share * COLUMNS).astype(np.int64), COLUMNS - 1)
-    columns = []
-    for number, rows_of_column in enumerate(
-        np.bincount(numbers, minlength=COLUMNS).tolist()
-    ):
-        columns.append(Bin(number / COLUMNS, (number + 1) / COLUMNS, rows_of_column))
-    title = "Texts with passages by the share that these cover"
     return histogram(
-        columns, title, axis=(0.0, 1.0), x_label="share of the text in passages"
+        bins_of_shares(share, COLUMNS),
+        "Texts with passages by the share that these cover",
+        axis=(0.0, 1.0),
+        x_label="share of the text in passages",
     )
 
 

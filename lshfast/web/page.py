@@ -12,7 +12,7 @@ from lshfast._common.rows import int64_range
 from lshfast._common.types import Float64Array, Int64Array
 from lshfast._common.urls import compared_parts
 from lshfast._io.pages.page import over_range, render, short
-from lshfast._io.pages.svg import Bar, Bin, bars, histogram
+from lshfast._io.pages.svg import Bar, bars, bins_of_shares, histogram
 
 # What is shown: pairs of hosts in the table, kept hosts by their mirrors, pairs with their paths,
 # and of these the common paths, and those of one host alone. Of each host, at most PATHS_HELD
@@ -163,16 +163,11 @@ def paths_of_hosts(
 
 
 def _similarities(similarity: Float64Array, threshold: float | None) -> Any:
-    numbers = np.clip(np.floor(similarity * COLUMNS), 0, COLUMNS - 1).astype(np.int64)
-    counts = np.bincount(numbers, minlength=COLUMNS).tolist()
-    columns = [
-        Bin(at / COLUMNS, (at + 1) / COLUMNS, count) for at, count in enumerate(counts)
-    ]
     label = "similarity"
     if threshold is not None:
         label += f"; the dashed line is the threshold, {threshold:g}"
     return histogram(
-        columns,
+        bins_of_shares(similarity, COLUMNS),
         "Mirrors by their similarity to the kept host",
         axis=(0.0, 1.0),
         x_label=label,

@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import floor, log10
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from lshfast._common.extras import optional
+from lshfast._common.types import Float64Array
 from lshfast._common.visible import visible
 
 # Units of a picture, about a pixel each: its width, the height of a plot and of a bar of a list,
@@ -51,6 +54,16 @@ class Bin(NamedTuple):
     high: float
     rows: int
     kind: str = "plain"
+
+
+def bins_of_shares(shares: Float64Array, columns: int) -> list[Bin]:
+    """Return a histogram of numbers in [0, 1], of columns of equal width."""
+    numbers = np.clip(np.floor(shares * columns), 0, columns - 1).astype(np.int64)
+    counts = np.bincount(numbers, minlength=columns).tolist()
+    return [
+        Bin(number / columns, (number + 1) / columns, count)
+        for number, count in enumerate(counts)
+    ]
 
 
 def element(name: str, *inside: Any, **attributes: Any) -> Any:
