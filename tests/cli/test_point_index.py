@@ -1361,6 +1361,7 @@ def test_integers_are_decimal_without_a_remark(tmp_path):
 # ---- a bound for k neighbors ----
 
 
+@pytest.mark.one_case
 @pytest.mark.slow
 @pytest.mark.parametrize("measure", ["cosine", "angle", "euclidean", "l1"])
 def test_a_bound_for_k_neighbors_is_chosen_by_the_rows(tmp_path, measure):

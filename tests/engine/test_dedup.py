@@ -246,6 +246,7 @@ def test_keep_policies(texts, truth, groups, keep):
     assert result.labels.tolist() == [expected.index(kept) for kept in expected]
 
 
+@pytest.mark.one_case
 @pytest.mark.slow
 @pytest.mark.parametrize("keep", ["longest", "shortest"])
 @pytest.mark.parametrize("groups", ["star", "components"])

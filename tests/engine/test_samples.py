@@ -83,6 +83,7 @@ def test_a_forecast_over_many_files(tmp_path, monkeypatch, in_file, kind):
     assert found.sharing == pytest.approx(0.5, rel=0.2)
 
 
+@pytest.mark.one_case
 @pytest.mark.slow
 @pytest.mark.parametrize("in_file", [2, pytest.param(5, marks=pytest.mark.slow)])
 def test_near_duplicates_inside_small_files(tmp_path, monkeypatch, in_file):

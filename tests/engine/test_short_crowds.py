@@ -74,6 +74,7 @@ def test_a_crowd_is_grouped_as_by_the_walk(groups, keep, threads, joined):
     assert result != dedup(texts, **options, exact=True)
 
 
+@pytest.mark.one_case
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("later", "threads"),

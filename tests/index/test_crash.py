@@ -34,6 +34,7 @@ def crash(*arguments):
     return map(int, done.stdout.split())
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("act", ["save", "commit", "compact"])
 def test_killed_at_each_step(tmp_path, act):
     killed, old, new, _ = crash("steps", act, tmp_path)
@@ -42,6 +43,7 @@ def test_killed_at_each_step(tmp_path, act):
     assert new >= 2
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     ("act", "times"), [("save", 60), ("commit", 80), ("compact", 60)]
 )

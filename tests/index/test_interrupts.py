@@ -140,6 +140,7 @@ def test_in_a_file(tmp_path, kind, act):
         assert held(path) == found
 
 
+@pytest.mark.one_case
 @pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning"
 )  # a file that had just been opened

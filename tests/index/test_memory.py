@@ -91,6 +91,7 @@ def until_it_succeeds(step, look):
 # Memory that runs out under tables
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("base", [0, 25, 4090])
 def test_memory_runs_out_in_a_batch(kind, base):

@@ -284,6 +284,7 @@ def recalls_of_indexes(seeds, **options):
     return recalls
 
 
+@pytest.mark.one_case
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [{"method": "codes"}, {"probes": 1}], ids=["codes", "tables"]

@@ -114,6 +114,7 @@ def test_recall_within_the_radius_of_any_plan(metric, recall):
     check_promise(metric, recall, 5000, 4000, 1)
 
 
+@pytest.mark.one_case
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 def test_recall_at_the_radius(metric):

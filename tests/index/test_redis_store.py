@@ -668,7 +668,7 @@ def test_of_two_writers_one_gets_each_key(redis_server, place, store):
         assert written in (None, 20)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_skipping_writers_share_the_keys(redis_server, place, store):
     batches = [[range(low, low + 50) for low in range(0, 500, 10)]] * 2
     inserted, _ = at_once(redis_server, store, place[1], batches, "skip")

@@ -613,12 +613,14 @@ def answers_of_sketches(compiler, tmp_path_factory):
     )
 
 
+@pytest.mark.some_cases
 @pytest.mark.slow
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_the_answers_are_those_of_the_python_api(answers, question):
     judge(answers, question)
 
 
+@pytest.mark.some_cases
 @pytest.mark.slow
 @pytest.mark.parametrize("question", SKETCH_QUESTIONS)
 def test_the_answers_of_the_sketches_are_those_of_the_python_api(

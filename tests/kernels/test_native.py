@@ -340,6 +340,7 @@ PyMODINIT_FUNC PyInit_other(void) { return lshfast_import() ? PyModule_Create(&d
 """
 
 
+@pytest.mark.one_case
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "says"),

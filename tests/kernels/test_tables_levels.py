@@ -77,6 +77,7 @@ def test_all_levels_leave_the_same_tables(history, seed):
     check_levels(history, seed)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("tags", TAGS)
 def test_all_levels_leave_the_same_large_tables(tags):
     """Batches that are sorted first, and such as are not; tables that grow in between, are emptied and filled again."""

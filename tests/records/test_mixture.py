@@ -290,8 +290,8 @@ def related_tables(kind, size, both, seed=4, moved=0.0):
     return a, b
 
 
+@pytest.mark.one_case
 @pytest.mark.slow
-@pytest.mark.few_cases
 @pytest.mark.parametrize(
     "kind",
     [
@@ -334,6 +334,7 @@ def test_households_whose_people_are_mostly_in_both_tables_are_no_matches(
     assert result.summary.precision.low <= precision <= result.summary.precision.high
 
 
+@pytest.mark.one_case
 @pytest.mark.slow
 @pytest.mark.parametrize("both", [3000, pytest.param(300, marks=pytest.mark.slow)])
 def test_matches_that_changed_several_columns_at_once_are_found(both):

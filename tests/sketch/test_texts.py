@@ -544,6 +544,7 @@ except ValueError as error:
 """
 
 
+@pytest.mark.one_case
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("column", "method", "first"),

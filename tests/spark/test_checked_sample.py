@@ -120,7 +120,7 @@ def limit_pairs(monkeypatch, near, crowd, pairs):
     monkeypatch.setattr(draw, "MOST_PAIRS", pairs)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.one_case
 @pytest.mark.parametrize("pairs", [800, 1600])
 def test_a_crowd_has_the_figures_of_a_smaller_sample(monkeypatch, crowd, pairs):

@@ -143,6 +143,7 @@ def test_bytes_that_are_not_utf8_are_named_by_id(spark):
         lshfast.spark.dedup(frame)
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     ("ids", "said"),
     [

@@ -67,6 +67,7 @@ def test_lines_of_json_stay_as_they_are(spark, tmp_path, rows):
     )
 
 
+@pytest.mark.weekly
 def test_lines_of_json_and_parquet_together(spark, tmp_path, rows):
     write_jsonl(tmp_path / "a.jsonl", rows[:50])
     table = [{**row, "more": None, "extra": row["id"] % 2 == 0} for row in rows[50:]]
@@ -122,6 +123,7 @@ def test_parquet_and_the_greatest_value_of_a_column(spark, tmp_path, rows):
     assert "kept.parquet: the output exists already" in said
 
 
+@pytest.mark.weekly
 def test_a_column_of_parquet_that_is_named_line(spark, tmp_path, rows):
     frame = spark.createDataFrame(
         [(row["id"], row["text"], "1") for row in rows],

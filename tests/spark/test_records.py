@@ -139,6 +139,7 @@ def frame_of(spark, rows, kind):
     )
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("limits", [None, FAR], ids=["driver", "cluster"])
 def test_links_are_those_of_one_machine(spark, limits):
     """In the second case the sample is all rows."""

@@ -159,6 +159,7 @@ def test_each_function_refuses_workers_of_another_version(tmp_path, unchecked, e
     assert str(raised.value).count("(code ") == 2  # both versions
 
 
+@pytest.mark.weekly
 def test_local_workers_run_the_interpreter_of_the_driver(
     tmp_path, monkeypatch, unchecked, without
 ):

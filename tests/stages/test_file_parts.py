@@ -36,6 +36,7 @@ def texts(rows):
     return b"\n".join(lines) + b"\n"
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     ("name", "content", "options"),
     [

@@ -114,6 +114,7 @@ def grouped(plan):
     return columns, figures_of(plan, "group", 0)["bounds"], peak
 
 
+@pytest.mark.one_case
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pairs", "path", "star"])
 def test_the_memory_of_group_does_not_depend_on_the_rows(

@@ -525,7 +525,7 @@ def test_a_bad_row_leaves_no_work_folder(tmp_path):
     assert os.listdir(tmp_path) == ["in.jsonl"]
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the data segment")
 @pytest.mark.parametrize(
     "kind",

@@ -435,6 +435,7 @@ CASES = 16  # of the calls that need space on the disk
 NOTES = 11  # of these, the last ones, which note in the folder that the run is over
 
 
+@pytest.mark.one_case
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no posix_fallocate")
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ PEAK = (
 )
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.skipif(
     sys.platform != "linux", reason="the unit of the peak of memory differs"
 )

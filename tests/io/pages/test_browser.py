@@ -221,6 +221,7 @@ def check_page(browser, path, scheme, width):
     assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
 
 
+@pytest.mark.weekly
 def test_a_page_prints_without_scripts(browser, pages, tmp_path):
     page = browser.new_context(java_script_enabled=False).new_page()
     page.goto(pages[0].as_uri())
