@@ -68,6 +68,9 @@ class Crashes:
         is_work = first in (*self.scenario.ignored, *self.scenario.left)
         return not (is_hidden or is_lock or is_work)
 
+    def _is_in_hidden_folder(self, path):
+        return bool(HIDDEN_FOLDER.fullmatch(path.relative_to(self.work).parts[0]))
+
     def contents_met(self, state):
         """Return a digest of what the next run meets: of hidden files of outputs the names, since it removes them."""
         return digest_of(
@@ -114,8 +117,11 @@ class Crashes:
             for name in {*found, *self.new}
             if found.get(name, "absent") != self.new.get(name, "absent")
         ]
+        # The folder of a killed run within a cap stays, with what is in it.
         left = [
-            path.name for path in self.work.rglob(".*") if HIDDEN.fullmatch(path.name)
+            path.name
+            for path in self.work.rglob(".*")
+            if is_hidden_output(path.name) and not self._is_in_hidden_folder(path)
         ]
         if left:
             faults.append(f"left after another run: {left}")
