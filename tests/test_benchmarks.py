@@ -1,5 +1,6 @@
 """The suites that `pytest benchmarks` runs."""
 
+import os
 import re
 import subprocess
 import sys
@@ -23,3 +24,25 @@ def test_names_have_the_parameters():
         for parameters in chosen
         if not re.fullmatch(r"(\w+=[\w. ]+-?)+", parameters)
     ] == []
+
+
+@pytest.mark.weekly
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("kills.py", "--kills", "60", "--ways", "commit", "compact", "save", "records"),
+        ("soak.py", "--entries", "5000", "--seconds", "6", "--between", "0.5"),
+    ],
+    ids=" ".join,
+)
+def test_kills(arguments, tmp_path):
+    """Each ends with status 1 if a state or an answer is wrong."""
+    script, *options = arguments
+    command = [sys.executable, f"benchmarks/{script}", *options, "--folder", tmp_path]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not re.search(r"\b0 kills|kills: 0,", done.stdout)

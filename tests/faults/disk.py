@@ -197,7 +197,9 @@ class Disk:
 
         Only changes that meet, in a name or in bytes of a file, are exchanged.
         """
-        pairs = [pair for pair in combinations(places, 2) if self._meet(*pair)]
+        met = [pair for pair in combinations(places, 2) if self._meet(*pair)]
+        fixed = [pair for pair in met if self._needs(*pair)]
+        pairs = [pair for pair in met if pair not in fixed]
         yield list(places)
         if is_all:
             choices = islice(product((False, True), repeat=len(pairs)), 1, None)
@@ -205,6 +207,8 @@ class Disk:
             choices = [[chance.random() < 0.5 for _ in pairs]]
         for choice in choices:
             earlier = {place: set() for place in places}
+            for first, second in fixed:
+                earlier[second].add(first)
             for (first, second), is_exchanged in zip(pairs, choice, strict=True):
                 if is_exchanged:
                     earlier[first].add(second)
@@ -212,6 +216,15 @@ class Disk:
                     earlier[second].add(first)
             with suppress(CycleError):
                 yield list(TopologicalSorter(earlier).static_order())
+
+    def _needs(self, first, second):
+        """Return whether the second change is about a name that the first one makes."""
+        one = self.changes[first]
+        other = self.changes[second]
+        if one.operation not in NAMES:
+            return False
+        made = one.names[1] if one.operation in "rl" else one.names[0]
+        return one.operation in "cmrl" and made == other.names[0]
 
     def _meet(self, first, second):
         """Return whether the order of two changes matters."""

@@ -109,6 +109,26 @@ def test_a_synced_folder_keeps_its_names(tmp_path):
     assert disk.state(durable) == {"a": b"new"}
 
 
+def test_all_subsets_and_orders(tmp_path):
+    """Of three blocks any may be lost; of two renames to a name either may be the last one."""
+    blocks = Change("w", 2, ("b", ""), 0, b"x" * 4096 * 3)
+    disk = disk_of(tmp_path, Change("c", 2, ("b", "")), blocks)
+    contents = {state.get("b") for state in disk.states(4, unsynced=12)}
+    assert len(contents) == 1 + 2**3
+    disk = disk_of(
+        tmp_path,
+        *(Change("c", number, (name, "")) for number, name in ((2, "b"), (3, "c"))),
+        *(Change("w", number, ("", ""), 0, b"%d" % number) for number in (2, 3)),
+        *(Change("s", number, ("", "")) for number in (2, 3)),
+        Change("s", 0, (".", "")),
+        *(Change("r", 0, (name, "a")) for name in "bc"),
+    )
+    both_renamed = [
+        state["a"] for state in disk.states(4, unsynced=12) if len(state) == 1
+    ]
+    assert {b"2", b"3"} <= {*both_renamed}
+
+
 def test_blocks_of_a_write_are_lost_one_by_one(tmp_path):
     disk = disk_of(tmp_path)
     disk.take([Change("c", 2, ("b", "")), Change("w", 2, ("b", ""), 4000, b"x" * 200)])

@@ -637,8 +637,8 @@ static void check_queries(void) {
                 const struct tables_table *table = b.tables + band;
                 note((uint64_t)tables_is_sound(table, &b.index.pool, n));
                 for (size_t i = 0; i < table->length; i++) {
-                    uint32_t one;
-                    const uint32_t *rows;
+                    uint32_t one = 0;
+                    const uint32_t *rows = NULL;
                     if (table->entries[i] == TABLES_NO_ENTRY) continue;
                     size_t slots = tables_bucket_slots(&b.index.pool, table->entries[i], &one, &rows);
                     note(tables_bucket_count(&b.index.pool, table->entries[i]));
