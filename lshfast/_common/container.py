@@ -315,15 +315,21 @@ def write_all(file: Any, data: Any) -> None:
 
 
 def mapped(file: IO[bytes]) -> Bytes:
-    """Map a file, and return its bytes as a read-only array; the file may be closed."""
+    """Map a file, and return its bytes as a read-only array; the file may be closed.
+
+    An OSError names the file.
+    """
     nbytes = os.fstat(file.fileno()).st_size
     if not nbytes:
         return np.empty(0, np.uint8)
-    if sys.platform == "win32":
-        return np.frombuffer(
-            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8
-        )
-    return np.frombuffer(memoryview(FileMap(file.fileno(), nbytes)), np.uint8)
+    try:
+        if sys.platform == "win32":
+            buffer = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        else:
+            buffer = memoryview(FileMap(file.fileno(), nbytes))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, file.name) from None
+    return np.frombuffer(buffer, np.uint8)
 
 
 @contextmanager

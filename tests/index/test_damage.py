@@ -1,12 +1,15 @@
 """Bad files of indexes (damaged, hostile, cut short, of other versions) raise a named error; old ones are read."""
 
 import contextlib
+import errno
 import math
 import os
 import re
 import struct
 import subprocess
+import sys
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -512,6 +515,38 @@ for act in ("commit", "compact"):
                 check(path, range(2, 60))
 print(failed)
 """
+
+
+def test_a_file_that_another_program_damages_is_named_by_a_commit(tmp_path):
+    path = tmp_path / "a"
+    with LSHIndex(num_perm=16, bands=4, rows_per_band=4) as index:
+        index.insert(["a"], np.arange(16, dtype=np.uint64)[None])
+        index.save(path)
+    index = LSHIndex.open(path, "r+")
+    index.insert(["b"], np.arange(16, 32, dtype=np.uint64)[None])
+    with path.open("r+b") as file:
+        file.write(bytes(8192))  # over both headers
+    with pytest.raises(FormatError, match=f"^{re.escape(str(path))}: header: not "):
+        index.commit()
+    index.store.abandon()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is one of Linux")
+def test_a_file_that_cannot_be_mapped_is_named(tmp_path):
+    import resource
+
+    path = tmp_path / "a"
+    path.touch()
+    os.truncate(path, 1 << 32)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 28), limits[1]))
+    try:
+        with pytest.raises(OSError, match="memory") as caught:
+            LSHIndex.open(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOMEM, str(path))
 
 
 @posix

@@ -220,21 +220,22 @@ class FileStore(StoreAtPath):
         """Append new segments and a directory of all segments; then change the headers."""
         file = self._check_open()
         end = file.seek(0, os.SEEK_END)
-        # Newer than in memory if a commit failed in its last step.
-        before = read_headers(self._on_disk()).state
+        with named_format(self.path):
+            # Newer than in memory if a commit failed in its last step.
+            before = read_headers(self._on_disk()).state
         assert self.parameters is not None
         try:
-            with named_errors(self.path):
+            with named_errors(self.path), named_format(self.path):
                 kind = segments[0].kind if segments else self._directory.kind
                 directory = write_sections(file, self.parameters, kind, segments, tell)
                 header = write_directory(file, directory, before + 1)
                 tell.end()
                 file_sections.sync(file)
                 self._write_headers(file, header)
-            data = mapped(file)
-            all_segments = Segments(
-                self.parameters, segments_of(directory, data, False)
-            )
+                data = mapped(file)
+                all_segments = Segments(
+                    self.parameters, segments_of(directory, data, False)
+                )
         except BaseException:
             with suppress(OSError, FormatError):
                 if read_headers(self._on_disk()).state == before:
