@@ -374,7 +374,7 @@ size_t text_edges_scalar(const uint64_t *mask, const uint64_t *breaks, size_t bi
 }
 
 /* H of a word of more than TEXT_SHORT_BYTES; up to four limbs without a loop, whose end would be mispredicted. */
-static uint64_t long_word(const struct token_hasher *hasher, const uint8_t *word, size_t length) {
+uint64_t text_long_word(const struct token_hasher *hasher, const uint8_t *word, size_t length) {
     if (length > 4 * LIMB_BYTES) return finish_hash(hasher, 0, 0, word, length);
     uint64_t mask = ((uint64_t)1 << 8 * ((length - 1) % LIMB_BYTES + 1)) - 1; /* of the last limb */
     wide first = wide_product(load_little_endian(word) & LIMB_MASK, hasher->a2);
@@ -400,7 +400,7 @@ void text_hash_words_scalar(const struct token_hasher *hasher, const uint8_t *ba
         const uint8_t *word = base + edges[2 * i];
         size_t n = (size_t)(edges[2 * i + 1] - edges[2 * i]);
         if (n > 2 * LIMB_BYTES) {
-            hashes[i] = long_word(hasher, word, n);
+            hashes[i] = text_long_word(hasher, word, n);
             continue;
         }
         wide first = wide_product(load_little_endian(word) & first_mask[n], first_multiplier[n]);

@@ -71,11 +71,12 @@ struct text_kernels {
     /* The edges of words: where a bit of `mask` differs from the one before it (`open` before the first), and twice where
      * `breaks`, unless NULL, says that a word begins directly behind another. Writes up to 64 numbers more than it returns. */
     size_t (*edges)(const uint64_t *mask, const uint64_t *breaks, size_t bits, int open, int32_t *edges);
-    /* Numbers below 2^62 that are H of base[edges[2 i]..edges[2 i + 1]) mod p, of words that are not empty; up to
+    /* Numbers below 2^61 + 2^31 that are H of base[edges[2 i]..edges[2 i + 1]) mod p, of words that are not empty; up to
      * TEXT_WORD_PADDING bytes behind each are readable. */
     void (*hash_words)(const struct token_hasher *hasher, const uint8_t *base, const int32_t *edges, size_t words,
                        uint64_t *hashes);
-    /* The shingles of `windows` > 0 consecutive windows over windows + size - 1 word hashes, each below 2^62. */
+    /* The shingles of `windows` > 0 consecutive windows over windows + size - 1 word hashes, each below
+     * 2^61 + 2^31. */
     void (*word_windows)(const uint64_t *hashes, size_t windows, const struct shingler *shingler, uint64_t *out);
     /* The same over code points + 1. Both may read (and not use) up to 8 numbers behind the last window. */
     void (*character_windows)(const uint64_t *codes, size_t windows, const struct shingler *shingler, uint64_t *out);
@@ -162,6 +163,7 @@ void text_tokens_scalar(const struct token_hasher *hasher, const uint64_t *addre
 uint64_t text_white_space_scalar(const uint8_t *text);
 size_t text_decode_block_scalar(const uint8_t *bytes, const struct text_block *block, uint64_t *codes);
 size_t text_edges_scalar(const uint64_t *mask, const uint64_t *breaks, size_t bits, int open, int32_t *edges);
+uint64_t text_long_word(const struct token_hasher *hasher, const uint8_t *word, size_t length); /* > TEXT_SHORT_BYTES */
 void text_hash_words_scalar(const struct token_hasher *hasher, const uint8_t *base, const int32_t *edges, size_t words,
                             uint64_t *hashes);
 void text_word_windows_scalar(const uint64_t *hashes, size_t windows, const struct shingler *shingler, uint64_t *out);
