@@ -14,7 +14,7 @@ import pytest
 import scipy.sparse
 
 from lshfast import LSHIndex
-from lshfast.families import family_of
+from lshfast.families import CrossPolytope, Hyperplanes, family_of
 from lshfast.index import DuplicateKeyError
 from lshfast.index.neighbors.answers import Neighbor
 from lshfast.index.neighbors.codes import CodesPlan
@@ -591,6 +591,21 @@ def test_examine_takes_the_entries_with_the_nearest_codes(noise, bound):
         )
         wanted = near[np.argsort(level[near], kind="stable")][:bound]
         assert sorted(answer.key for answer in answers) == sorted(wanted.tolist())
+
+
+def test_no_probing_is_simulated_where_codes_cost_far_less(monkeypatch):
+    """Codes cost far less than tables here; not so with c, for many points, or without codes."""
+
+    def fail(*arguments):
+        raise AssertionError("probing was simulated")
+
+    monkeypatch.setattr(Hyperplanes, "probe_probability", fail)
+    monkeypatch.setattr(CrossPolytope, "probe_probability", fail)
+    plan = NearNeighbors("angle", 0.68, dim=96, n=20_000).plan
+    assert isinstance(plan, CodesPlan)
+    for options in ({"c": 3.0}, {"n": 10**7}, {"method": "tables"}):
+        with pytest.raises(AssertionError, match="simulated"):
+            NearNeighbors("angle", 0.68, **{"dim": 96, "n": 20_000} | options)
 
 
 @pytest.mark.slow
