@@ -2,56 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from lshfast._cli.errors import resume_advice
 from lshfast._engine.options.command import QUIET, Command, Console, output_option
-from lshfast._engine.options.declaration import Option, Options
-from lshfast._engine.options.declared import OPTIONS, TABLES
+from lshfast._engine.options.declaration import Options
+from lshfast._engine.options.declared import ENGINE, MASTER, OPTIONS, TABLES
 from lshfast._engine.options.rules import of_group, refuse, taken_by_verb
 
 if TYPE_CHECKING:
     from lshfast._engine.account.report import DedupResult
     from lshfast._engine.executors.local.job import FileJob
 
-# Why a plan takes no options about a cluster.
-WHERE_TASKS_RUN = "`lshfast stage run WORK --executor` says where the tasks run"
-
-MASTER = Option(
-    "master",
-    None,
-    "The Spark cluster, such as local[4]; with --engine spark.",
-    metavar="URL",
-    without={"stages": WHERE_TASKS_RUN},
-    heading="Large runs",
-)
 DEDUP_OPTIONS = (
     output_option(
         "Rows that stay: .jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz), .parquet, - (stdout).",
         required=False,
     ),
     *taken_by_verb("dedup"),
-    Option(
-        "engine",
-        "local",
-        "spark: run on Spark; OUT and --removed are folders, .parquet or .jsonl.",
-        Literal["local", "spark"],
-        without={"stages": WHERE_TASKS_RUN},
-        heading="Large runs",
-    ),
+    ENGINE,
     MASTER,
     QUIET,
 )
 PAIRS_OPTIONS = (
     output_option(f"key_i, key_j, similarity: {TABLES}."),
     *taken_by_verb("pairs"),
-    Option(
-        "engine",
-        "local",
-        "spark: run on Spark; OUT is a folder, .parquet or .jsonl.",
-        Literal["local", "spark"],
-        heading="Large runs",
-    ),
+    replace(ENGINE, help="spark: run on Spark; OUT is a folder, .parquet or .jsonl."),
     MASTER,
     QUIET,
 )

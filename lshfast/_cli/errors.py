@@ -213,9 +213,9 @@ def usage_message(error: Any) -> str:
 
 def _reason_without_stages(shown: str) -> str:
     """Return why stages lack an option of `lshfast dedup`; "" for others."""
-    from lshfast._cli.dedup import DEDUP_OPTIONS
+    from lshfast._engine.options.declared import ENGINE, MASTER, OPTIONS
 
-    for option in DEDUP_OPTIONS:
+    for option in (*OPTIONS.values(), ENGINE, MASTER):
         if shown in (option.shown, option.negative):
             return option.without.get("stages", "")
     return ""

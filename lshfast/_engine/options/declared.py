@@ -6,7 +6,7 @@ tested against it. What a way of running does not take, it refuses by `refuse`.
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import Literal, get_args
 
 from lshfast._common.choices import (
     MAX_COLUMNS,
@@ -70,6 +70,7 @@ PAGE_SHOWS_COLUMN = "the page shows the column that is compared"
 UNITS_IN_MEMORY = "paragraphs, lines and sentences are deduplicated in memory"
 INDEX_OF_OUTPUTS = "`lshfast index build --shards N` makes an index of the outputs"
 WITH_SAVED_INDEX = "it is about the keys of --save-index, which this run does not take"
+WHERE_TASKS_RUN = "`lshfast stage run WORK --executor` says where the tasks run"
 CLUSTERS_IN_MEMORY = "the groups of all runs are in memory"
 
 TABLES = ".csv, .tsv, .jsonl (also .gz, .zst, .bz2, .xz), .parquet, - (stdout)"
@@ -777,3 +778,21 @@ OPTIONS: dict[str, Option] = {
         ),
     )
 }
+
+# Options of the command line alone: where a run takes place.
+ENGINE = Option(
+    "engine",
+    "local",
+    "spark: run on Spark; OUT and --removed are folders, .parquet or .jsonl.",
+    Literal["local", "spark"],
+    without={"stages": WHERE_TASKS_RUN},
+    heading="Large runs",
+)
+MASTER = Option(
+    "master",
+    None,
+    "The Spark cluster, such as local[4]; with --engine spark.",
+    metavar="URL",
+    without={"stages": WHERE_TASKS_RUN},
+    heading="Large runs",
+)
