@@ -152,11 +152,12 @@ def test_colleagues_with_one_mailbox_are_no_matches(twice):
 
 
 @pytest.mark.slow
-def test_families_with_one_mailbox_are_no_matches():
+@pytest.mark.parametrize("twice", [0.2, 0.5])
+def test_families_with_one_mailbox_are_no_matches(twice):
     people = People(7)
     rows, of_person = contacts(
         people,
-        0.2,
+        twice,
         lambda: people.one_of(LASTS),
         lambda person: f"family{person}@one.example",
     )
