@@ -11,8 +11,9 @@ import io
 import json
 import re
 from collections.abc import Generator, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -484,7 +485,8 @@ def _slices(buffer: bytearray, starts: Rows, stops: Rows) -> Iterator[bytes]:
         yield bytes(view[at:end])
 
 
-class JoinedLines(NamedTuple):
+@dataclass(frozen=True)
+class JoinedLines:
     """Some lines as they are written, each with LF at its end.
 
     The data are a view of a buffer, which is reused for the next lines.
