@@ -26,7 +26,7 @@ from lshfast._common.visible import printable
 from lshfast._engine.account.findings import Findings
 from lshfast._engine.against import Earlier, EarlierRows
 from lshfast._engine.clock import Clock
-from lshfast._engine.earlier_texts import EarlierRowsOf
+from lshfast._engine.earlier_texts import MOST_SIMILAR_ROWS, EarlierRowsOf
 from lshfast._engine.indexes.run_indexes import Indexes
 from lshfast._engine.kinds.kind import Request
 from lshfast._engine.marks import MarkedRows
@@ -475,7 +475,7 @@ class SetTask(WorkerTask):
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         with closing(HeldRows(self.spool_bytes)) as held_rows:
-            for batch in batches:
+            for batch in self._needed(batches):
                 labels = batch.column("label").to_numpy()
                 cut = int(np.searchsorted(labels, labels[-1])) if len(labels) else 0
                 for part in (batch.slice(0, cut), batch.slice(cut)):
@@ -490,6 +490,10 @@ class SetTask(WorkerTask):
                     held_rows.append(part)
             if held_rows.nbytes:
                 yield from self._found(held_rows.table())
+
+    def _needed(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Yield the rows without those that do not change the answer."""
+        return batches
 
     def _found(self, table: Table) -> Iterator[Batch]:
         """Yield the answer for complete sets."""
@@ -511,6 +515,33 @@ class EngineTask(SetTask):
 
     plan: Plan
     keep: str | None  # None: by the column `value`
+
+    def _needed(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Yield the rows, at most MOST_SIMILAR_ROWS of the earlier ones with one key and text.
+
+        These have one EARLIER_ID, and are neighbours.
+        """
+        last: tuple[Any, ...] = ()
+        copies = 0
+        for batch in batches:
+            if EARLIER_ID not in batch.schema.names or not batch.num_rows:
+                yield batch
+                continue
+            numbers = batch.column(EARLIER_ID)
+            is_new = numbers.is_null().to_numpy(zero_copy_only=False)
+            rows = numbers.fill_null(0).to_numpy()
+            labels = batch.column("label").to_numpy()
+            differs = (rows[1:] != rows[:-1]) | (labels[1:] != labels[:-1])
+            differs |= is_new[1:] | is_new[:-1]
+            starts = np.flatnonzero(np.concatenate([[True], differs]))
+            ranks = np.arange(len(rows)) - np.repeat(
+                starts, np.diff(np.append(starts, len(rows)))
+            )
+            if (labels[0], rows[0], is_new[0]) == last:
+                ranks[: starts[1] if len(starts) > 1 else len(rows)] += copies
+            last = (labels[-1], rows[-1], is_new[-1])
+            copies = int(ranks[-1]) + 1
+            yield batch.filter(pa.array(is_new | (ranks < MOST_SIMILAR_ROWS)))
 
     def _found(self, table: Table) -> Iterator[Batch]:
         earlier = None

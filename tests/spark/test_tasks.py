@@ -2,6 +2,7 @@
 
 import itertools
 import tempfile
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -24,6 +25,8 @@ from lshfast.spark.point_tasks import (
     near_nodes,
 )
 from lshfast.spark.tasks import (
+    EARLIER,
+    EARLIER_ID,
     ChainTask,
     EngineTask,
     PairTask,
@@ -272,6 +275,50 @@ def test_engines_answer_for_each_set(monkeypatch, tmp_path, size, held, spooled)
         for key, keep, kept, similarity, _ in expected
         if not keep
     ]
+
+
+class WholeSets(EngineTask):
+    """Answers with the rows that the engine would get."""
+
+    def _found(self, table):
+        yield from table.to_batches()
+
+
+@pytest.mark.parametrize("size", [1, 7, 300, 10_000])
+def test_an_earlier_row_that_comes_often_is_compared_with_its_first_copies(size):
+    """Rows with one key and text have one number, which may be 0; labels and numbers change."""
+    earlier = [(1, 0, 300), (1, 5, 3), (1, 6, 257), (2, 6, 256), (2, 7, 600)]
+    rows = [(label, None, number) for label, number, n in earlier for _ in range(n)]
+    rows += [(label, key, None) for label in (1, 2) for key in range(300)]
+    rows.sort(key=lambda row: (row[0], row[1] is None, row[1] or 0, row[2] or 0))
+    labels, keys, numbers = zip(*rows, strict=True)
+    table = pa.table(
+        {
+            "label": pa.array(labels, pa.int64()),
+            "id": pa.array(keys, pa.int64()),
+            EARLIER: pa.array(numbers, pa.int64()),
+            EARLIER_ID: pa.array(numbers, pa.int64()),
+        }
+    )
+    found = collected(WholeSets(make_plan(threads=1), "first"), table, size)
+    expected = [
+        row
+        for row, before in zip(rows, places_among_equal(rows), strict=True)
+        if row[2] is None or before < 256
+    ]
+    assert (
+        list(zip(*found.drop([EARLIER]).to_pydict().values(), strict=True)) == expected
+    )
+
+
+def places_among_equal(rows):
+    """Return for each row how many equal ones are before it."""
+    seen = Counter()
+    places = []
+    for row in rows:
+        places.append(seen[row])
+        seen[row] += 1
+    return places
 
 
 @pytest.mark.parametrize(
