@@ -1,8 +1,9 @@
 """A corpus: the rows of several inputs, read in two passes.
 
-Pass one yields the texts, and stores the line number of each row (8 bytes) and, on request, its id
-and order value. Pass two reads the inputs again and yields the rows to keep. No other columns are
-held in memory between the passes.
+Pass one yields the texts, and stores the line number of each row (8 bytes), where the row is in
+JSON Lines if memory is not limited (16 bytes) and, on request, its id and order value. Pass two
+reads the inputs again and yields the rows to keep. No other columns are held in memory between the
+passes.
 """
 
 from __future__ import annotations
