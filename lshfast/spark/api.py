@@ -386,9 +386,9 @@ def dedup_frame(
         item_kind(kind).check_earlier_texts(plan)
     source = source_of(df, text, id, choice, files)
     name = df.select(id).columns[0]
-    if name in choice.result:
+    if name.lower() in choice.result:  # Spark may ignore the case
         raise ValueError(
-            f"id: the result has a column {name!r} of its own; rename that of the ids"
+            f"id: the result has a column {name.lower()!r} of its own; rename that of the ids"
         )
     guard.check(df)
     run = run_of(kind, source, plan, limits, choice.earlier)

@@ -369,12 +369,13 @@ def test_what_is_not_a_frame_of_spark(spark):
         lshfast.spark.dedup(spark.readStream.format("rate").load())
 
 
-def test_a_name_of_ids_that_the_result_uses(spark):
-    frame = spark.createDataFrame([(1, "a")], "group int, text string")
-    with pytest.raises(
-        ValueError, match=r"^id: the result has a column 'group' of its own"
-    ):
-        lshfast.spark.dedup(frame, id="group")
+@pytest.mark.parametrize("name", ["group", "Keep"])
+def test_a_name_of_ids_that_the_result_uses(spark, name):
+    """Spark takes names that differ in case only as one."""
+    frame = spark.createDataFrame([(1, "a")], f"{name} int, text string")
+    said = f"^id: the result has a column '{name.lower()}' of its own"
+    with pytest.raises(ValueError, match=said):
+        lshfast.spark.dedup(frame, id=name)
 
 
 # Strings and integers are in tests/engine/executors/test_same_answers.py, too.
