@@ -532,7 +532,7 @@ BAD = {
             2: f"a code must be hexadecimal digits, not '{'zz' * 16}'",
             3: "the code must be 32 hexadecimal digits as the rows before, not '0f'",
             4: "the code must be 32 hexadecimal digits as the rows before, not '00000000000000000000000000000000000000"
-            "000000000000000000...",
+            "000000000000000000...; decimal numbers are codes as integers, such as numbers of JSONL, and not as texts",
             6: "the code must be 32 hexadecimal digits as the rows before, not 3",
         },
     ),

@@ -111,7 +111,7 @@ def test_cells_are_keys_of_an_index_of_integers(tmp_path):
     assert lshfast.dedup_files(later, **options).summary.removed == 1
     with lshfast.LSHIndex.open(index) as opened:
         assert sorted(opened) == [1, 4]
-    for cell in ("x", "05", "18446744073709551616", "1.0"):
+    for cell in ("x", "05", "18446744073709551616", "1.5"):
         later.write_text(f"id,text\n{cell},quite another text of some words\n")
         with pytest.raises(
             DataError, match=r"b.csv:2: key .*: the keys of .* integers"

@@ -16,6 +16,9 @@ from lshfast.passages.result import SharedPassages
 from lshfast.passages.run import find_against, find_within, hold_texts
 from tests.reference import passages as reference
 
+# Texts have letters with marks as one and as several characters.
+pytestmark = pytest.mark.filterwarnings("ignore::lshfast.MixedFormsWarning")
+
 # Words of few letters, so that texts share much: of one to four bytes, in both cases, with marks
 # and without spaces.
 PIECES = [

@@ -362,8 +362,8 @@ class NeighborsPlanner:
         # Probing may lower the number of tables to what is allowed.
         if self.plan(start).bands > self.request.most_bands:
             return False
-        most_gain = float(self.request.n) ** GAIN_EXPONENT
-        return self.cost(start) > most_gain * cost_of(codes)
+        most_gain: float = self.request.n**GAIN_EXPONENT
+        return bool(self.cost(start) > most_gain * cost_of(codes))
 
     def improved(self, choice: Choice) -> Choice:
         """Return the choice that no step from it improves."""

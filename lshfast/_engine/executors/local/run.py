@@ -467,9 +467,12 @@ def _after_outputs() -> Iterator[None]:
 def lengths_of_inputs(corpus: Corpus) -> Lengths | None:
     """Measure the first megabytes of `Inputs.sample`; None without texts."""
     from lshfast._engine.account.short_texts import lengths_of
+    from lshfast.kernels.text import Texts
 
     first = next(corpus.batches(), None)
-    return None if first is None or not len(first.texts) else lengths_of(first.texts)
+    if first is None or not len(first.texts):
+        return None
+    return lengths_of(Texts(first.texts))
 
 
 def peak_memory() -> int | None:
