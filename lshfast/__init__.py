@@ -21,8 +21,8 @@ Why a text is removed, and the figures of the run:
 
 Where to go next:
 
-- `dedup_files` does the same for files, `pairs` finds all similar pairs, and `check` measures what
-  is found and missed.
+- `dedup_files` does the same for files, `dedup_paragraphs` for paragraphs, lines or sentences of
+  their rows, `pairs` finds all similar pairs, and `check` measures what is found and missed.
 - `LSHIndex`, `LSHForest`, `LSHEnsemble`, `NearNeighbors` and `HammingIndex` search.
 - lshfast.records links records, lshfast.images finds images that look alike, lshfast.genomes
   similar genomes, and lshfast.passages the passages that texts share.
@@ -90,9 +90,10 @@ if TYPE_CHECKING:
     from lshfast._engine.account.by_value import RemovedBy as RemovedBy
     from lshfast._engine.account.earlier import EarlierFigures as EarlierFigures
     from lshfast._engine.clusters.lasting import ClusterFigures as ClusterFigures
-    from lshfast._engine.executors.local.api import dedup_files
+    from lshfast._engine.executors.local.api import dedup_files, dedup_paragraphs
     from lshfast._engine.executors.memory import dedup, pairs
     from lshfast._engine.libraries import LibraryDefaults, library_defaults
+    from lshfast._engine.paragraphs import ParagraphsSummary as ParagraphsSummary
     from lshfast._io import DataError
     from lshfast.banding import Bands, choose_bands
     from lshfast.datasketch import HNSW as HNSW
@@ -181,6 +182,7 @@ __all__ = [
     "dedup",
     "dedup_codes",
     "dedup_files",
+    "dedup_paragraphs",
     "find_copies",
     "get_include",
     "hamming_pairs",
@@ -200,7 +202,7 @@ if not TYPE_CHECKING:
             "banding": "Bands choose_bands",
             "_common.decimal_codes": "DecimalCodesWarning",
             "_common.errors": "Excess FormatError TooManyRemovedError",
-            "_engine.executors.local.api": "dedup_files",
+            "_engine.executors.local.api": "dedup_files dedup_paragraphs",
             "_engine.executors.memory": "dedup pairs",
             "_engine.libraries": "LibraryDefaults library_defaults",
             "_engine": "CodeTextsWarning CrowdWarning DedupResult MixedFormsWarning Recommendation "
@@ -224,6 +226,7 @@ if not TYPE_CHECKING:
             "_engine.account.by_value": "RemovedBy",
             "_engine.account.earlier": "EarlierFigures",
             "_engine.clusters.lasting": "ClusterFigures",
+            "_engine.paragraphs": "ParagraphsSummary",
             # Their home is lshfast.datasketch.
             "datasketch": "AsyncMinHashLSH HNSW HyperLogLog HyperLogLogPlusPlus LeanMinHash "
             "MinHash MinHashLSH "

@@ -19,6 +19,7 @@ CLASSES = {
     "pairs": "PairOptions",
     "check": "SampleOptions",
     "dedup_files": "FileOptions",
+    "dedup_paragraphs": "ParagraphOptions",
     "stages.plan": "StageOptions",
     "spark.dedup": "SparkDedupOptions",
     "spark.pairs": "SparkPairOptions",

@@ -50,21 +50,8 @@ def dedup(options: Options, console: Console) -> None:
 
     job = FileJob.of_rows(options.inputs, options, console.page(options))
     if options.split:
-        from lshfast._engine.paragraphs import run_paragraphs
-
-        plan = job.plan.of_texts
-        assert plan is not None  # split is refused for other kinds
         with console.watching(options.output, job.source, job.plan) as watch:
-            paragraphs = run_paragraphs(
-                job.source,
-                job.outputs,
-                plan,
-                unit=options.split,
-                keep=job.keep,
-                indexes=job.indexes,
-                cap=job.cap,
-                progress=watch,
-            )
+            paragraphs = job.run_paragraphs(options.split, watch)
         console.finish(paragraphs)
         return
     console.finish(_run(job, options, console).summary)

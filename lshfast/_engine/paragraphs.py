@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import compress, pairwise
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -232,6 +232,10 @@ def run_paragraphs(
         If an option is invalid, or an output cannot be written; then no file with its name is
         created.
     """
+    if unit not in get_args(Split):
+        raise ValueError(
+            f"split must be one of {', '.join(get_args(Split))}, not {unit!r}"
+        )
     if keep not in ("first", "last", "longest", "shortest"):
         raise ValueError(
             f"keep must be first, last, longest or shortest for {unit}s, not {keep!r}"
@@ -255,7 +259,7 @@ def run_paragraphs(
     with split.faults(), quick_switches():
         request = Request(keep=keep, progress=progress)
         part = run_part(split.batches(), plan, job.clock, request)
-        result = part.found.result(plan, job.clock, ReadRows(None, len(part.sketches)))
+        result = part.result(job.clock, ReadRows(None, len(part.sketches)))
     with job.writing():
         rows, shortened = _rows_to_keep(result.keep, part.sketches.empty, split.first)
         if outputs.removed:

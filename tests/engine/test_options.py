@@ -11,7 +11,7 @@ from lshfast import spark, stages
 from lshfast._cli.main import app
 from lshfast._engine.options import types as option_types
 from lshfast._engine.options.declared import OPTIONS
-from lshfast._engine.options.rules import taken_by
+from lshfast._engine.options.rules import NOT_OF_PARAGRAPHS, taken_by
 from tests.cli.commands import failing, run
 from tests.make_option_types import source
 
@@ -20,6 +20,7 @@ from tests.make_option_types import source
 OWN = {
     lshfast.dedup: {"texts", "keys", "add", "progress"},
     lshfast.dedup_files: {"inputs", "output", "progress"},
+    lshfast.dedup_paragraphs: {"inputs", "output", "progress"},
     stages.plan: {"inputs", "output", "shards", "tasks", "rejected"},
     spark.dedup: {"df", "text", "id"},
     spark.pairs: {"df", "text", "id"},
@@ -27,6 +28,7 @@ OWN = {
 DRIVERS = {
     lshfast.dedup: ("memory",),
     lshfast.dedup_files: ("files", "cap"),
+    lshfast.dedup_paragraphs: ("files",),
     stages.plan: ("stages",),
     spark.dedup: ("spark",),
     spark.pairs: ("spark",),
@@ -34,6 +36,7 @@ DRIVERS = {
 # Options that a function has under another name, or that its caller has done before.
 ABSENT = {
     lshfast.dedup_files: {"split"},
+    lshfast.dedup_paragraphs: set(NOT_OF_PARAGRAPHS),
     spark.dedup: {
         "column",
         "id_column",
@@ -65,7 +68,8 @@ ABSENT = {
 }
 # Defaults that differ: of a task, and of a folder that must be named.
 OTHERS = {
-    stages.plan: {"memory": 2 << 30, "threads": 1, "work": inspect.Parameter.empty}
+    lshfast.dedup_paragraphs: {"split": "paragraph"},
+    stages.plan: {"memory": 2 << 30, "threads": 1, "work": inspect.Parameter.empty},
 }
 # With an index, the defaults are those of the index, so the function cannot name them.
 OF_INDEX = {"threshold", "unit"}
@@ -86,7 +90,7 @@ def test_signatures(function):
         for name, default in wanted.items()
         if name not in ABSENT.get(function, ())
     }
-    if function is lshfast.dedup_files:
+    if function in (lshfast.dedup_files, lshfast.dedup_paragraphs):
         wanted |= dict.fromkeys(OF_INDEX)
     assert parameters == wanted | OTHERS.get(function, {})
 

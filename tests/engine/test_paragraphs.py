@@ -285,6 +285,109 @@ def test_the_command(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("split", ["paragraph", "line", "sentence"])
+def test_the_function_is_the_command(tmp_path, split):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    notices = [
+        "We use cookies here to serve you.",
+        "Please read our terms of use first.",
+    ]
+    for number in range(2):
+        texts = [
+            f"Story {number}{i} tells of rain, snow and wind {i}.{end}{notices[i % 2]}"
+            for i, end in enumerate(["\n\n", "\n", " ", "\n \n", "\n"])
+        ]
+        rows = [{"id": f"r{number}{i}", "body": text} for i, text in enumerate(texts)]
+        make(folder / f"{number}.jsonl", [*rows, {"id": "bad", "body": 5}])
+    options = {
+        "column": "body",
+        "id_column": "id",
+        "keep": "last",
+        "threshold": 0.9,
+        "on_error": "skip",
+        "normalize": "NFC",
+    }
+    answers = []
+    for name in ("command", "function"):
+        out, removed = tmp_path / f"{name}.jsonl", tmp_path / f"{name}.csv"
+        if name == "command":
+            words = [
+                word
+                for option, value in options.items()
+                for word in (f"--{option.replace('_', '-')}", str(value))
+            ]
+            answer = run(
+                "dedup",
+                folder,
+                "--split",
+                split,
+                "-o",
+                out,
+                "--removed",
+                removed,
+                *words,
+            )
+            assert answer.exit_code == 0
+        else:
+            summary = lshfast.dedup_paragraphs(
+                folder, out, split=split, removed=removed, **options
+            )
+        rejects = tmp_path / f"{name}.jsonl.rejects.jsonl"
+        answers.append([path.read_bytes() for path in (out, removed, rejects)])
+    assert answers[0] == answers[1]
+    assert isinstance(summary, lshfast.ParagraphsSummary)
+    assert (summary.unit, summary.read, summary.rejected) == (split, 12, 2)
+    assert summary.shortened > 0
+    assert summary.paragraphs.removed == len(load(tmp_path / "function.csv"))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        (
+            {"split": "word"},
+            ValueError,
+            "split must be one of paragraph, line, sentence",
+        ),
+        ({"split": None}, ValueError, "split must be one of paragraph, line, sentence"),
+        (
+            {"keep": "max:n"},
+            ValueError,
+            "keep must be first, last, longest or shortest",
+        ),
+        ({"kind": "set"}, ValueError, "split is for texts, not for sets"),
+        ({"memory": "1G"}, TypeError, "'memory': paragraphs, lines and sentences are "),
+        ({"resume": True}, TypeError, "'resume': paragraphs, lines and sentences are "),
+        ({"pairs": "p.csv"}, TypeError, "'pairs': dedup_files, over files, takes it"),
+        (
+            {"against": "a.jsonl"},
+            TypeError,
+            "'against': dedup_files, over files, takes",
+        ),
+        ({"radius": 3}, TypeError, "'radius': dedup_files, over files, takes it"),
+        ({"treshold": 0.9}, TypeError, "did you mean 'threshold'?"),
+    ],
+)
+def test_the_function_refuses(tmp_path, options, error, message):
+    path = make(tmp_path / "in.jsonl", [{"text": "one\n\ntwo", "n": 1}])
+    with pytest.raises(error, match=re.escape(message)):
+        lshfast.dedup_paragraphs(path, tmp_path / "out.jsonl", **options)
+    assert [file.name for file in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+def test_the_function_warns_and_writes_nothing_when_dry(tmp_path):
+    text = "if (a > b) { return f(x)[0] + y; }"
+    path = make(tmp_path / "in.jsonl", [{"text": f"{text} // {i}"} for i in range(200)])
+    with pytest.warns(lshfast.CodeTextsWarning) as warned:
+        summary = lshfast.dedup_paragraphs(
+            [path], tmp_path / "out.jsonl", split="line", dry_run=True
+        )
+    assert warned[0].filename == __file__
+    assert (summary.read, summary.paragraphs.read) == (200, 200)
+    assert [file.name for file in tmp_path.iterdir()] == ["in.jsonl"]
+
+
 def test_bad_rows(tmp_path):
     path = tmp_path / "in.jsonl"
     path.write_text('{"text": "one\\n\\ntwo"}\n{"text": 5}\n{"text": "one"}\n')

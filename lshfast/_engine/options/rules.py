@@ -125,6 +125,8 @@ class Takes:
     also: tuple[str, ...] = ()
     # Whether None stands for the default of each option, which an index may determine.
     none_is_default: bool = False
+    # An option that is always given: ways of running that refuse it are refused for its reason.
+    always: str = ""
 
     @cached_property
     def names(self) -> list[str]:
@@ -144,11 +146,38 @@ NOT_OF_FRAMES = (
     "html",
     "html_texts",
 )
+# What is about whole rows, and what is not about texts.
+NOT_OF_PARAGRAPHS = (
+    *(name for name, option in OPTIONS.items() if "text" not in option.kinds),
+    "group_by",
+    "item",
+    "weight",
+    "by",
+    "exact_key",
+    "max_removed",
+    "annotate",
+    "pairs",
+    "top",
+    "most",
+    "html",
+    "html_texts",
+    "html_column",
+    "against",
+    "against_column",
+    "against_id_column",
+    "save_index",
+    "on_duplicate",
+    "clusters",
+    "changes",
+)
 TAKES = {
     "dedup": Takes("dedup", ("memory",)),
     "pairs": Takes("pairs", ("memory",), also=("top", "most")),
     "check": Takes("check", ("memory",)),
     "dedup_files": Takes("dedup", ("files", "cap"), ("split",), none_is_default=True),
+    "dedup_paragraphs": Takes(
+        "dedup", ("files",), NOT_OF_PARAGRAPHS, none_is_default=True, always="split"
+    ),
     "stages.plan": Takes("dedup", ("stages",)),
     "spark.dedup": Takes("dedup", ("spark",), (*NOT_OF_FRAMES, "top", "most")),
     "spark.pairs": Takes("pairs", ("spark",), NOT_OF_FRAMES),
@@ -234,6 +263,9 @@ def _reason_without(option: Option, takes: Takes) -> str:
     for driver in takes.drivers:
         if driver in option.without:
             return option.without[driver]
+    if takes.always and not set(option.drivers) & set(takes.drivers):
+        refused = OPTIONS[takes.always].without
+        return next(refused[driver] for driver in option.drivers if driver in refused)
     if takes.verb not in option.verbs:
         return f"it is one of {' and '.join(option.verbs)}"
     if takes.verb == "dedup" and option.name in TAKES["dedup_files"].names:

@@ -124,6 +124,34 @@ class FileOptions(TypedDict, total=False):
     seed: Seed | None
 
 
+class ParagraphOptions(TypedDict, total=False):
+    """Options of `lshfast.dedup_paragraphs` that it does not write out."""
+
+    output_format: OutputFormat | None
+    defuse_formulas: bool | None
+    glob: str | None
+    encoding: str | None
+    format: Format | None
+    max_row_bytes: int | None
+    zstd_window: int | str | None
+    delimiter: str | None
+    max_columns: int | None
+    kind: Kind | None
+    stop_words: str | Iterable[str] | None
+    normalize: NormalForm | None
+    num_perm: int | None
+    scheme: Scheme | None
+    recall: float | None
+    bands: int | None
+    rows_per_band: int | None
+    verify: Verify | None
+    exact: bool | None
+    measure: ItemMeasure | None
+    ignore_common: float | None
+    groups: Grouping | None
+    seed: Seed | None
+
+
 class StageOptions(TypedDict, total=False):
     """Options of `lshfast.stages.plan` that it does not write out."""
 

@@ -1,4 +1,4 @@
-"""The main job over files as one function, with the arguments of the command line."""
+"""The main job over files as functions, with the arguments of the command line."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from lshfast._common.choices import ItemMeasure, Kind
+from lshfast._common.choices import ItemMeasure, Kind, Split
 from lshfast._common.progress import Progress
 from lshfast._engine.account.report import DedupResult
 from lshfast._engine.account.short_texts import warn_of
 from lshfast._engine.executors.local.job import FileJob
 from lshfast._engine.options.rules import options_of, takes_options
 from lshfast._engine.pages.run_pages import PageOutput
-from lshfast._engine.plan import Grouping
+from lshfast._engine.plan import Grouping, Keep
 from lshfast._io.files import OnError
 from lshfast.shingling import Unit
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from lshfast._engine.options.types import FileOptions, FilePath
+    from lshfast._engine.options.types import FileOptions, FilePath, ParagraphOptions
+    from lshfast._engine.paragraphs import ParagraphsSummary
 
 
 @takes_options("dedup_files")
@@ -54,7 +55,7 @@ def dedup_files(
     """Find near-duplicate rows of files, and write the rows that are kept.
 
     The arguments are the options of ``lshfast dedup``, without ``--split`` (see
-    `lshfast._engine.paragraphs`). Either all outputs are written completely or none. Texts are held
+    `dedup_paragraphs`). Either all outputs are written completely or none. Texts are held
     in memory, unless `memory` is given; other columns are not. Parquet and Arrow require pyarrow
     (``pip install "lshfast[cli]"``).
 
@@ -146,6 +147,7 @@ def dedup_files(
     See Also
     --------
     lshfast.dedup : Remove near-duplicates from texts in memory.
+    lshfast.dedup_paragraphs : Remove near-duplicate paragraphs, lines or sentences of the rows.
     lshfast.check : Measure what a deduplication finds and misses.
     lshfast.DedupResult : What a deduplication returns.
     lshfast.DataError : An error in the data, with file and line.
@@ -169,15 +171,125 @@ def dedup_files(
     2,is it?
     """
     record = options_of("dedup_files", locals(), options)
-    paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
     page = None
     if html is not None:
         page = PageOutput(os.fspath(html), record.html_texts, column=record.html_column)
-    job = FileJob.of_rows(
-        [os.fspath(path) for path in paths], record.with_(output=output), page
-    )
+    job = FileJob.of_rows(_paths_of(inputs), record.with_(output=output), page)
     result = job.run(progress)
     summary = result.summary
     if summary.advice or summary.limited:
         warn_of(summary.advice, summary.limits if summary.limited else None)
     return result
+
+
+@takes_options("dedup_paragraphs")
+def dedup_paragraphs(
+    inputs: FilePath | Iterable[FilePath],
+    output: FilePath | None = None,
+    *,
+    split: Split = "paragraph",
+    column: str | Sequence[str] = "text",
+    id_column: str | None = None,
+    threshold: float | None = None,
+    unit: Unit | None = None,
+    size: int | None = None,
+    keep: Keep = "first",
+    removed: FilePath | None = None,
+    on_error: OnError = "stop",
+    threads: int | None = None,
+    overwrite: bool = False,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+    **options: Unpack[ParagraphOptions],
+) -> ParagraphsSummary:
+    r"""Remove near-duplicate paragraphs, lines or sentences of the rows of files.
+
+    The arguments are the options of ``lshfast dedup --split``. Similar paragraphs are found within
+    a row and between rows, as `dedup` finds similar texts; all but one of a group are removed, and
+    the rest of each row is written. Either all outputs are written completely or none. The texts
+    of the rows are read twice; the paragraphs are held in memory.
+
+    Parameters
+    ----------
+    inputs : path or iterable of paths
+        As for `dedup_files`.
+    output : path, optional
+        The file for the rows without what is removed, as for `dedup_files`. A row of which only
+        paragraphs without words are left is not written; white space at the end of a row is
+        stripped if its last paragraph is removed.
+    split : {"paragraph", "line", "sentence"}, default "paragraph"
+        What the texts are split into. A paragraph ends with one or more blank lines, a line with a
+        line feed, a sentence at a boundary of Unicode (UAX #29).
+    column : str or sequence of str, default "text"
+        The column of the texts.
+    id_column : str, optional
+        The column of the rows' keys. Without it a key is ``PATH:LINE``.
+    threshold, unit, size, threads : optional
+        As for `dedup`, with the same defaults, for paragraphs in the place of texts.
+    keep : {"first", "last", "longest", "shortest"}, default "first"
+        Which paragraph of a group is kept.
+    removed : path, optional
+        The file for the removed paragraphs: key of the row, number of the paragraph in it (from 0),
+        and both of the paragraph that is kept in its place (key, paragraph, kept_key,
+        kept_paragraph, similarity; the second and the fourth have the name of `split`).
+    on_error : {"stop", "skip"}, default "stop"
+        Stop at a bad row; or skip it and record it with the reason in ``OUTPUT.rejects.jsonl``.
+    overwrite : bool, default False
+        Replace existing outputs.
+    dry_run : bool, default False
+        Write nothing, even if outputs are given.
+    progress : callable, optional
+        As for `dedup_files`; "verify" counts paragraphs.
+
+    Returns
+    -------
+    ParagraphsSummary
+        The figures of the rows, and those of the paragraphs in `paragraphs`.
+
+    Raises
+    ------
+    DataError
+        If a row is bad or a file is damaged. The error names file, line and reason.
+    ValueError, TypeError, OSError
+        If an argument is invalid, or a file cannot be read or written.
+
+    Warns
+    -----
+    CrowdWarning, ShortTextsWarning, MixedFormsWarning, CodeTextsWarning
+        As for `dedup`.
+
+    See Also
+    --------
+    lshfast.dedup_files : Remove near-duplicate rows of files.
+    lshfast.passages.find : Find the passages that texts share, of any length and at any place.
+
+    Examples
+    --------
+    >>> import lshfast, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> source, kept = folder / "in.csv", folder / "kept.csv"
+    >>> source.write_text(
+    ...     "id,text\n0,It rains. Subscribe to us!\n1,Subscribe to us! It snows.\n"
+    ... )
+    66
+    >>> summary = lshfast.dedup_paragraphs(source, kept, split="sentence", size=2)
+    >>> summary.kept, summary.shortened, summary.paragraphs.removed
+    (2, 1, 1)
+    >>> print(kept.read_text(), end="")
+    id,text
+    0,It rains. Subscribe to us!
+    1,It snows.
+    """
+    record = options_of("dedup_paragraphs", locals(), options)
+    job = FileJob.of_rows(_paths_of(inputs), record.with_(output=output))
+    summary = job.run_paragraphs(split, progress)
+    paragraphs = summary.paragraphs
+    if summary.advice or paragraphs.limited:
+        warn_of(summary.advice, paragraphs.limits if paragraphs.limited else None)
+    return summary
+
+
+def _paths_of(inputs: FilePath | Iterable[FilePath]) -> list[str]:
+    """Return the inputs as a list of strings."""
+    paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
+    return [os.fspath(path) for path in paths]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from lshfast._common.choices import Split
 from lshfast._common.progress import Progress
 from lshfast._engine.account.report import DedupResult
 from lshfast._engine.executors.local.cap import Cap, cap_of
@@ -19,6 +20,7 @@ from lshfast._engine.plan import AnyPlan
 
 if TYPE_CHECKING:
     from lshfast._engine.pages.run_pages import PageOutput
+    from lshfast._engine.paragraphs import ParagraphsSummary
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,25 @@ class FileJob:
             self.source,
             self.outputs,
             self.plan,
+            keep=self.keep,
+            indexes=self.indexes,
+            cap=self.cap,
+            progress=progress,
+        )
+
+    def run_paragraphs(
+        self, split: Split, progress: Progress | None = None
+    ) -> ParagraphsSummary:
+        """Remove near-duplicate paragraphs, lines or sentences; write all outputs or none."""
+        from lshfast._engine.paragraphs import run_paragraphs
+
+        plan = self.plan.of_texts
+        assert plan is not None  # split is refused for other kinds
+        return run_paragraphs(
+            self.source,
+            self.outputs,
+            plan,
+            unit=split,
             keep=self.keep,
             indexes=self.indexes,
             cap=self.cap,
