@@ -83,6 +83,7 @@ def test_the_package_lists_what_is_public():
         "ClusterFigures",
         "EarlierFigures",
         "Excess",
+        "ParagraphsSummary",
         "RemovedBy",
         "TooManyRemovedError",
     }
