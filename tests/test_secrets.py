@@ -99,6 +99,7 @@ def test_keys_are_not_shown():
     assert not any(str(number) in shown for number in key.fingerprints)
 
 
+@pytest.mark.slow
 def test_no_pickle_is_read_from_a_file():
     """Nor a format of others that runs code."""
     found = {}

@@ -913,6 +913,7 @@ class Machine(RuleBasedStateMachine):
             assert counts == {name: len(keys) for name, keys in buckets.items()}
 
 
+@pytest.mark.slow
 def test_beside_the_model():
     run_state_machine_as_test(
         Machine, settings=settings(max_examples=40, stateful_step_count=30)

@@ -158,6 +158,7 @@ def test_libraries_are_drawn(tmp_path):
     assert {"datatrove", "rensa"} <= {text.text for text in drawn.iter(f"{NAME}text")}
 
 
+@pytest.mark.slow
 def test_libraries_are_drawn_by_matplotlib(tmp_path):
     pytest.importorskip("matplotlib")
     from lshfast.families import plot_curve

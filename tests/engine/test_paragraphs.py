@@ -406,6 +406,7 @@ def test_bad_rows(tmp_path):
     assert [row["line"] for row in load(tmp_path / "out.jsonl.rejects.jsonl")] == [2]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not os.path.isdir("/proc/self/fd"),
     reason="tells by /proc when the run is under way",

@@ -246,6 +246,7 @@ def test_inputs_of_other_formats(tmp_path):
     assert told(one, "--column", "v").startswith("about 1 vector of 2 float")
 
 
+@pytest.mark.slow
 def test_the_bands_are_those_of_the_run(rows):
     shown = told(rows, "--column", "v", "--threshold", 0.9)
     result = lshfast.dedup_files(rows, column="v", threshold=0.9)

@@ -65,6 +65,7 @@ def rows(number, share=0.5):
     return tuple(json.dumps({"text": text}) + "\n" for text in texts)
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("in_file", [1, 5, 100, 10_000])
 @pytest.mark.parametrize("kind", ["jsonl", "jsonl.gz"])

@@ -49,6 +49,7 @@ def walked(texts, **options):
         return dedup(texts, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("groups", ["star", "components"])
 @pytest.mark.parametrize(

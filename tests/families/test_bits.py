@@ -176,6 +176,7 @@ def test_f23_there_are_as_many_functions_as_bits():
     assert agreed == [{3, 4}, {1, 3, 5}, {1, 5, 6}, {2, 3, 6}, {2}, {1, 2, 4, 5}]
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("distance", [1, 2, 3, 5])
 def test_collisions_of_a_covering(distance):

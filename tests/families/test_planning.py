@@ -240,6 +240,7 @@ def test_plan_of_weights_is_that_of_choose_bands(weights):
         assert Bands(plan.bands, plan.rows_per_band) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("weights", [(1, 1), (1, 50), (0.1, 20)])
 def test_plan_of_weights_has_the_least_errors(weights):
@@ -270,6 +271,7 @@ def test_weights_of_missed_items_raise_the_recall():
 # The least work
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("threshold", [0.4, 0.7])

@@ -183,6 +183,7 @@ def test_files(tmp_path, kind):
     assert path.read_bytes().startswith(MAGIC[kind])
 
 
+@pytest.mark.slow
 def test_axes_of_the_user(tmp_path):
     figure = Figure(layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -196,6 +197,7 @@ def test_axes_of_the_user(tmp_path):
     assert (tmp_path / "inner.png").exists()
 
 
+@pytest.mark.slow
 def test_no_text_is_outside_or_on_the_curve():
     ax = plot_curve(
         plan_recall(0.2, family=FAMILY),
@@ -306,6 +308,7 @@ def test_wrong_arguments(arguments, error, message):
         plot_curve(**{"curve": AND_OR, **arguments})
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_a_picture():
     """A figure without pyplot has no picture of its own in a notebook."""
     ax = plot_curve(Bands(20, 5), threshold=0.8)

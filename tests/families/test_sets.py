@@ -60,6 +60,7 @@ def test_minhash_values(level, rows, seed):
         ]
 
 
+@pytest.mark.one_case
 @settings(max_examples=15)
 @given(rows=WEIGHED, seed=st.integers(0, MASK64))
 def test_weighted_values(level, rows, seed):

@@ -659,6 +659,7 @@ def test_damaged_csr_matrices_are_refused(sparse):
             Hyperplanes(5).hash(bad, 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", [Hyperplanes(40), CrossPolytope(40)], ids=str)
 def test_probes_that_are_refused(family):
     x = np.ones((2, 40))

@@ -28,6 +28,7 @@ def faults(*arguments):
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.some_cases
 @needs_library
 @pytest.mark.parametrize(

@@ -129,6 +129,7 @@ def test_duckdb(case):
     )
 
 
+@pytest.mark.slow
 def test_functions_of_sql():
     con = duckdb.connect()
     lshfast.duckdb.register(con)

@@ -93,6 +93,7 @@ def test_no_pairs(files):
     assert "in no pair 6" in text
 
 
+@pytest.mark.slow
 def test_more_than_is_shown_and_hostile_names(tmp_path):
     names = [
         text.replace("\n", "").replace("\r", "").replace("\ud800", "")

@@ -118,6 +118,7 @@ def test_collections_with_different_scales():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("size", [1, 2, 7])
 @pytest.mark.parametrize("between", [False, True])
@@ -145,6 +146,7 @@ def test_few_hashes_give_no_ani(size, between):
     assert len(genomes.pairs(sketches(rows, scaled=1, k=31), ani=0.9)) == 3
 
 
+@pytest.mark.slow
 def test_eight_hashes_give_an_ani():
     for size, count in ((8, 1), (9, 1)):
         found = genomes.pairs(

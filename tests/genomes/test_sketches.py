@@ -330,6 +330,7 @@ def test_line_ends(tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_damaged_archives_and_bombs(tmp_path):
     packed = gzip.compress(f">x\n{letters_of(300_000)}".encode())
     cut, bomb = tmp_path / "cut.fa.gz", tmp_path / "bomb.fa.gz"

@@ -24,6 +24,7 @@ def test_work_grows_like_the_rows(name):
     assert excesses(CASES[name], counts) == []
 
 
+@pytest.mark.slow
 def test_calls_that_grow_like_the_square_are_noticed():
     def squares(n):
         return lambda: [abs(second) for _ in range(n) for second in range(n)] and None

@@ -55,6 +55,7 @@ def values(keys, coefficients, prime, buckets):
     return out.tolist()
 
 
+@pytest.mark.slow
 @given(
     WORDS,
     SEEDS,

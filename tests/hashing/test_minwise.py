@@ -174,6 +174,7 @@ def test_g3_random_bits_of_a_draw():
     assert len({tuple(HalvingFamily(8).permutation(i)) for i in range(840)}) == 840
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("n", [16, 32])
 def test_drawn_permutations_are_min_wise(n):

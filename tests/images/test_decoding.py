@@ -60,7 +60,7 @@ def heic(folder, name, image, **options):
     return save(folder, name, image, quality=95, **options)
 
 
-@pytest.mark.some_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("orientation", range(1, 9))
 def test_heic_is_upright(tmp_path, orientation):
     exif = Image.Exif()
@@ -74,6 +74,7 @@ def test_heic_is_upright(tmp_path, orientation):
     assert near(decoded.image, upright.image, 24)
 
 
+@pytest.mark.slow
 def test_heic_that_is_damaged_or_too_large(tmp_path, monkeypatch):
     path = heic(tmp_path, "a.heic", picture(1, (128, 96)))
     with pytest.raises(ImageError, match=r"pixels, more than the 100 that max_pixels"):

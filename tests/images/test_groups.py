@@ -67,6 +67,7 @@ def expected(hashes, radius, known, order):
 CODES = st.integers(0, 15) | st.integers(0, 2**64 - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("batch", [2, 3, 512])
 @settings(max_examples=40, deadline=None)

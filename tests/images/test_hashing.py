@@ -100,6 +100,7 @@ def test_the_others_are_those_of_imagehash(tmp_path, kind):
     assert hashes.hex() == [str(getattr(imagehash, kind)(image))]
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_eight_hashes_are_those_of_turned_images(tmp_path, kind):

@@ -254,7 +254,7 @@ def test_all_within_a_bound_that_are_no_copies(name, method, bound):
         check_answers(case, answers, QUERIES, limit, least, None)
 
 
-@pytest.mark.some_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("name", CASES)
 def test_pairs_that_are_no_copies(name):
     case = CASES[name]
@@ -276,7 +276,7 @@ def test_pairs_that_are_no_copies(name):
     )
 
 
-@pytest.mark.some_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("name", CASES)
 def test_an_index_from_a_file_answers_alike(name, tmp_path):
     case = CASES[name]

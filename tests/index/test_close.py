@@ -187,6 +187,7 @@ def test_a_change_between_the_last_commit_and_the_end_of_a_close(tmp_path, inser
     assert sorted(held(path)) == [*range(20), 100]
 
 
+@pytest.mark.one_case
 def test_insertions_beside_a_close_are_kept_or_refused(make):
     rows, expected = shared(200), set()
     for turn in range(10):
@@ -496,6 +497,7 @@ def test_a_compaction_that_fails_before_leaves_the_index_as_it_was(
     assert sorted(held(path)) == [*range(20), 100]
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_rows_of_a_closed_file_do_not_keep_it_locked(tmp_path):

@@ -601,6 +601,7 @@ def test_a_batch_appears_at_once_to_readers():
     assert len(forest) == 100
 
 
+@pytest.mark.slow
 def test_several_writers():
     signatures = np.random.default_rng(1).integers(
         0, 2**63, (4, 1000, 16), dtype=np.uint64

@@ -55,6 +55,7 @@ def test_queries(level, bits, n):
     assert index.query(queries[0], 1) == index.query(queries[:1], 1)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.few_cases
 @pytest.mark.parametrize("bits", [64, 128])
 def test_queries_of_several_segments(level, bits, monkeypatch):

@@ -902,6 +902,7 @@ def test_copies_cost_no_more_than_others():
     assert index.stats().bucket_sizes == {}
 
 
+@pytest.mark.slow
 def test_answers_do_not_depend_on_threads():
     """More queries than one thread takes at a time."""
     index = small()

@@ -195,6 +195,7 @@ def test_sizes_that_do_not_fit_their_signatures_are_refused(tmp_path):
         LSHEnsemble.open(path)
 
 
+@pytest.mark.slow
 def test_pairs_of_a_forest_are_those_of_all_comparisons():
     index, _ = made("forest", NAMES["ints"])
     equal = (SIGNATURES[:, None] == SIGNATURES).mean(axis=2)

@@ -100,6 +100,7 @@ def test_distances_in_answers_have_the_unit_of_the_metric():
             )
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("metric", ["manhattan", "euclidean"])
 def test_metrics_have_the_names_of_norms(metric):

@@ -231,6 +231,7 @@ class Machine(RuleBasedStateMachine):
         }
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("small", [False, True])
 def test_beside_a_dict(redis_server, monkeypatch, small):
@@ -804,6 +805,7 @@ def test_a_server_killed_in_a_batch_has_all_of_it_or_nothing(when, operation):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("act", ["insert", "remove"])
 def test_an_interrupted_batch_is_there_or_not(store, act):

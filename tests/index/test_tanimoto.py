@@ -58,6 +58,7 @@ def test_queries(level, bits, n):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.few_cases
 @pytest.mark.parametrize("words", [1, 3])
 def test_queries_of_several_segments(level, words, monkeypatch):

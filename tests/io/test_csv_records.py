@@ -419,6 +419,7 @@ def test_a_header_that_is_too_long_stops_in_any_case(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.slow
 def test_a_file_that_is_refused_is_closed_at_once(tmp_path: Path) -> None:
     """Not when garbage is collected."""
     path = tmp_path / "a.csv"

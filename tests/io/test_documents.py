@@ -196,6 +196,7 @@ def test_encrypted_documents_are_bad_rows(tmp_path):
     assert reason(path) == "an encrypted document is not read"
 
 
+@pytest.mark.slow
 def test_what_is_unpacked_is_limited(tmp_path, monkeypatch):
     path = word_file(tmp_path / "a.docx", TEXT)
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:

@@ -73,6 +73,7 @@ def small_batches(first, least=1, most=None):
     return JoinSizes(candidates=600, first_batch=first, least_batch=least, pairs=most)
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(
     n=st.integers(1, 100),

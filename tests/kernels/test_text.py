@@ -81,6 +81,7 @@ def test_shingles(level, unit, lines, size, seed, lowercase):
     assert_equals_reference(unit, lines, size, seed, lowercase)
 
 
+@pytest.mark.slow
 @pytest.mark.few_cases
 @UNITS
 @settings(max_examples=30)

@@ -188,6 +188,7 @@ def test_crowds(case):
         assert run.crowds[depth - 1] == pytest.approx(sum(met) / len(met) if met else 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 300_000])
 def test_runs_are_immutable(n):
     """Small arrays, and ones in large pages; what a run gives of itself are copies."""

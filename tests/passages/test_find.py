@@ -194,6 +194,7 @@ def wanted_of_many():
     return sorted(reference.listed_matches(units, units, 20, 2, True))
 
 
+@pytest.mark.one_case
 def test_levels_and_threads_and_batches(level):
     texts = many_texts()[:6]
     for threads, batch in ((1, 6), (3, 4), (2, 1)):

@@ -124,6 +124,7 @@ def test_labels_are_written_and_resumed(tmp_path, source, name):
     assert len(set(asked)) == 20
 
 
+@pytest.mark.slow
 def test_pairs_are_asked_once_and_copies_never(tmp_path, source):
     person = Person(10**6)
     found = labelled(source, tmp_path / "labels.csv", person)

@@ -301,6 +301,7 @@ def test_headers_with_spaces(tmp_path):
     assert links_of(out) == [("1", "2")]
 
 
+@pytest.mark.slow
 def test_the_rate_of_true_matches(tmp_path):
     rows = [{"id": k, "name": f"name{k % 40}", "town": f"t{k % 40 % 7}", "made": f"{k % 40 * 10 + k // 40}.5"}
             for k in range(80)]  # fmt: skip

@@ -103,6 +103,7 @@ def test_families_without_copies_are_not_linked_and_the_run_says_so():
     assert result.summary.warnings
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("percent", [10, 30])
 def test_copies_among_families_are_linked(percent):

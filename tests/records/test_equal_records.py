@@ -42,6 +42,7 @@ def test_equal_records_of_one_table_may_be_members_of_a_household(both, fields):
     assert f"up to {len(result):,} links" in text
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("fields", SHARED)
 @pytest.mark.parametrize("both", [0, 60, 300])
@@ -54,6 +55,7 @@ def test_equal_records_within_two_tables_show_what_those_of_both_are(both, field
     assert len(doubts_of(result)) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize(
     ("fields", "families"),
@@ -121,6 +123,7 @@ def test_few_equal_records_raise_no_doubt():
     assert not dedup_records(table).summary.in_doubt
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize(
     "fields",
@@ -150,6 +153,7 @@ def test_copies_of_random_records_raise_no_doubt():
     assert not result.summary.in_doubt
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("fields", ["first last email town", "first last born town"])
 def test_copies_within_both_tables_raise_no_doubt(fields):

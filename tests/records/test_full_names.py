@@ -72,7 +72,7 @@ FORMS = {
 }
 
 
-@pytest.mark.some_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("form", FORMS)
 def test_columns_of_full_names_are_recognised_by_their_content(form):
     names = Names(2)

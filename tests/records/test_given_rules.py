@@ -61,6 +61,7 @@ def test_a_rule_links_what_only_it_shows(way, others):
     assert len(links) <= COPIES
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("way", ["one table", "one to one"])
 def test_several_rules_link_what_each_of_them_shows(way):

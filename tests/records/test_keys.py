@@ -127,6 +127,7 @@ def test_codes_that_agree_by_chance(tables):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("scale", [1, 7919], ids=["dense", "sparse"])
 def test_numbers_that_agree_with_the_other_fields_stay(tables, scale):

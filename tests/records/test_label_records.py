@@ -215,6 +215,7 @@ def test_undo_unsure_and_an_interrupt(tmp_path, review):
     assert labelled(review, path, interrupted).estimate.labelled.sum() == 2
 
 
+@pytest.mark.slow
 def test_labels_of_another_review_or_other_options_are_refused(tmp_path, review):
     path = tmp_path / "labels.csv"
     labelled(review, path, Person(5))

@@ -84,11 +84,11 @@ def test_the_columns_of_a_field_are_found_again_in_any_order():
     assert columns_of_pairs(["a.given", "b.surname"]) == []
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize(
     "assign", ["one-to-one", "many-to-one", "one-to-many", "many-to-many"]
 )
 @pytest.mark.parametrize("rules", [["key:born"], ["all"]])
-@pytest.mark.few_cases
 def test_marks_bind_two_tables(assign, rules):
     labels = [("a3", "b3", "same"), ("a1", "b1", "different"), ("a2", "b2", "unsure")]
     result = linked(labels, assign=assign, rules=rules)

@@ -159,6 +159,7 @@ def test_threads_do_not_change_the_result(tables, result, threads):
     assert other.summary == result.summary
 
 
+@pytest.mark.slow
 def test_a_seed_gives_one_result(tables):
     one, two = (match_records(*tables, id_column="id", seed=5) for _ in range(2))
     assert one.pairs() == two.pairs()

@@ -87,6 +87,7 @@ def quality(result, people):
     return right / max(1, len(links)), right / max(1, len(truth))
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("both", [100, 700])
 def test_equal_addresses_link_lists_of_names_and_addresses(both):
@@ -166,6 +167,7 @@ def test_families_with_one_mailbox_are_no_matches(twice):
     assert recall >= 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("both", [0, 150])
 def test_addresses_that_namesakes_have_are_not_believed(both):

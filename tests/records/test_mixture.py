@@ -145,6 +145,7 @@ def test_small_lists_are_linked():
     ]
 
 
+@pytest.mark.slow
 def test_counts_of_patterns_add_up_to_all_pairs():
     a, b = two_tables(250, 50, 8, 1)
     for tables in ([RecordTable(a), RecordTable(b)], [RecordTable(a)]):
@@ -312,6 +313,7 @@ def test_related_records_are_no_matches(kind):
     assert abs(result.probabilities.mean() - precision) <= 0.06
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("single", [False, True])
 @pytest.mark.parametrize("fields", ["first last street phone", "first last town phone"])

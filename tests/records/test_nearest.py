@@ -91,6 +91,7 @@ def expected(linked, neighbors):
     return texts, found
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("single", [False, True])
 @pytest.mark.parametrize("neighbors", [1, 3, 50])

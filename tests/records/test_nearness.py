@@ -60,6 +60,7 @@ def test_places_are_linked_by_coordinates_that_hardly_differ(single):
     assert recall > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("form", ["%Y-%m-%d", "%d/%m/%Y"])
 def test_bookings_are_linked_by_days_and_sums_that_are_near(form):

@@ -200,6 +200,7 @@ def test_one_column_that_links_nothing_says_how_to_link_what_is_similar():
     assert "agree in it by chance are linked" in similar.summary.warnings[0]
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("both", [0, 60, 350])
 def test_one_column_of_different_names_is_linked_beyond_what_each_table_has(both):

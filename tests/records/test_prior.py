@@ -69,6 +69,7 @@ def test_a_threshold_is_a_probability_at_the_share_of_all_pairs():
     assert set(strict.pairs()) <= set(loose.pairs())
 
 
+@pytest.mark.slow
 def test_matches_that_the_rules_do_not_bring_are_expected():
     one = table()
     for row in range(0, 220, 2):

@@ -123,6 +123,7 @@ def test_bad_arguments():
         rate_table([1.0], [1.0], h1=2, bins=0)
 
 
+@pytest.mark.slow
 def test_the_plot_has_the_rates(tmp_path):
     table = rate_table([1, 2, 2, 3], [9, 5, 4, 1], h0=1, h1=9, bins=2, field="born")
     axes = plot_rates(table, threshold=2, unit="points", path=tmp_path / "rates.png")

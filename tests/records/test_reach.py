@@ -57,6 +57,7 @@ def test_the_reach_of_each_rule_is_its_part_of_the_seeds():
     )
 
 
+@pytest.mark.slow
 def test_rules_by_hand_that_bring_few_pairs():
     a, b = people(100)
     found = match_records(a, b, rules=["key:town"])
@@ -131,6 +132,7 @@ def test_duplicates_within_one_table():
     )
 
 
+@pytest.mark.slow
 def test_seeds_of_a_sample_are_among_all():
     """Texts that are not in the sample are rivals all the same."""
     a, b, _ = catalogues(300, 300)
@@ -161,6 +163,7 @@ def test_rules_are_chosen_until_the_reach_stops_growing():
     assert worthwhile([], seeds) == []
 
 
+@pytest.mark.slow
 def test_default_rules_without_further_seeds_are_left_out():
     a, b, _ = catalogues(200, 200)
     shops = {"shop": ["north shop of the town", "south shop of the town"] * 200}

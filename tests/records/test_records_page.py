@@ -51,6 +51,7 @@ def grouped():
     return dedup_records(people() + others(), id_column="id", held_out="town")
 
 
+@pytest.mark.slow
 def test_the_options_with_what_was_chosen(linked, grouped, tmp_path):
     linked.to_html(tmp_path / "out.html", texts=False)
     options = read_page(tmp_path / "out.html").partition(
@@ -161,6 +162,7 @@ def test_weights_and_rules_are_folded_and_tables_scroll(linked, grouped, tmp_pat
             assert re.search(r'<div class="[^"]*\bscroll\b[^"]*"[^>]*>\s*$', before)
 
 
+@pytest.mark.slow
 def test_a_page_names_files_and_marks(tmp_path):
     first = RecordTable(people(), "id", "x/ours.csv")
     second = RecordTable(others(), "id", "y/theirs.csv")

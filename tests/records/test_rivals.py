@@ -186,6 +186,7 @@ def test_the_threshold_does_not_change_the_weights(found):
     assert result.summary.steps == found[0].summary.steps
 
 
+@pytest.mark.slow
 def test_as_many_duplicates_as_artists():
     table, pairs = albums(60, (5, 10), 60)
     result = dedup_records(table, rules=RULES)

@@ -71,6 +71,7 @@ def test_weights_are_likelihood_ratios(result):
         assert own.bits[0] == 0
 
 
+@pytest.mark.slow
 def test_probabilities_are_calibrated(tables):
     """Probabilities are those of random pairs with such scores. In a block, the odds are `BLOCKS` times as high."""
     found = match_records(

@@ -212,6 +212,7 @@ def with_markers(rows, part, seed, empty=False):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("part", [0.3, 0.7])
 def test_markers_are_as_empty_values(part):
@@ -271,6 +272,7 @@ def test_markers_are_recognised_by_form_and_frequency(values, missing):
     assert int((field.codes[0] < 0).sum()) == sum(value in missing for value in values)
 
 
+@pytest.mark.slow
 def test_frequent_values_are_missing_if_other_fields_tell_the_records_apart():
     rows = people(300, 2)
     for row in rows[:60]:

@@ -85,7 +85,7 @@ def test_no_command_is_in_a_block_that_is_not_run():
         )
 
 
-@pytest.mark.some_cases
+@pytest.mark.one_case
 @pytest.mark.skipif(
     shutil.which("bash") is None, reason="some of the commands need a shell"
 )

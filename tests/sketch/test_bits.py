@@ -292,7 +292,7 @@ def test_variance():
             packer.variance(wrong)
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @WIDTH
 def test_top(level, width):
     rng = np.random.default_rng(5)

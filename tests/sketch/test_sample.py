@@ -35,7 +35,7 @@ def test_kernel_refuses_zero_and_bad_rows():
         sets.sample(np.array([0, 2, 1]), np.zeros(2, np.uint64), 3)
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("sample", [1, 2, 6, 25])
 def test_the_sample_depends_on_the_shingle_only(sample, threads):

@@ -142,7 +142,7 @@ def expected(scheme, k):
     return [REFERENCE[scheme](row, k, 3) for row in many()]
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @SCHEMES
 @pytest.mark.parametrize("k", [1, 16, 100])
 def test_signatures(level, scheme, k):

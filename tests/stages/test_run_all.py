@@ -144,6 +144,7 @@ def test_wrong_arguments(folder, options, reason):
         stages.run_all(planned(folder), **options)
 
 
+@pytest.mark.slow
 def test_command(folder):
     work = planned(folder)
     shown = run("stage", "run", work, "--workers", 2).stderr

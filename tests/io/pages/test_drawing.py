@@ -126,6 +126,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("name", ["curve.svg", "curve.png"])
 def test_tune_draws_svg_without_matplotlib(tmp_path, name):
