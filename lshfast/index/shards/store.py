@@ -215,7 +215,7 @@ class ShardStore(StoreAtPath):
         if mode not in get_args(Mode):
             raise ValueError(f"mode must be 'r', 'r+' or 'c', not {mode!r}")
         super().__init__()
-        self.path = os.path.abspath(os.fsdecode(path))
+        self.path: str = os.path.abspath(os.fsdecode(path))
         self.mode: Mode = mode
         self._pid = os.getpid()
         self._undo_name = new_undo_name()
