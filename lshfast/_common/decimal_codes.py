@@ -1,4 +1,4 @@
-"""Codes of decimal digits only, which are read as hexadecimal but probably decimal."""
+"""Codes of decimal digits only: read as numbers if they cannot be hexadecimal, else warned of."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import re
 import sys
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 # Fewer digits say nothing: of 30 hexadecimal digits at random, none is from a to f with a
 # probability of 1e-6. Leading zeros do not count.
 LEAST_DIGITS = 30
+
+# A text of more digits is no code: 4,096 bits are 1,234 digits.
+MOST_DIGITS = 1234
 
 ADVICE = (
     "all codes are texts of decimal digits, and were read as hexadecimal; for decimal numbers, "
@@ -17,15 +21,69 @@ ADVICE = (
     "of JSONL, a uint64 of Parquet or .npy, or an int or uint64 of Python"
 )
 
-
 # What errors say of a code that may be a decimal number.
-NOTE = "; decimal numbers are codes as integers, such as numbers of JSONL, and not as texts"
+NOTE = (
+    "; texts are read as decimal numbers if different lengths and at least "
+    f"{LEAST_DIGITS} digits without letters show it; else give integers"
+)
 _DECIMAL = re.compile(r"-?[0-9]+")
+_HEXADECIMAL = re.compile(r"(0[xX])?[0-9a-fA-F]+")
 
 
 def note_on_decimal(code: object) -> str:
     """Return the note on decimal numbers if a code is a text that may be one, or ""."""
     return NOTE if isinstance(code, str) and _DECIMAL.fullmatch(code) else ""
+
+
+def are_decimal(codes: Sequence[object], bits: int | None = None) -> bool:
+    """Return whether texts of codes are decimal numbers and cannot be hexadecimal.
+
+    They have at least LEAST_DIGITS digits, none of them from a to f, and a minus sign or different
+    lengths, where hexadecimal codes have one length, or more digits than `bits` have. What is no
+    code at all does not count.
+
+    Examples
+    --------
+    >>> are_decimal(["8723641234567812", "17236412345678123456"])
+    True
+    >>> are_decimal(["8723641234567812", "1723641234567812"])
+    False
+    >>> are_decimal(["18723641234567812", "11723641234567812"], bits=64)
+    True
+    """
+    texts = [code for code in codes if isinstance(code, str)]
+    numbers = [text for text in texts if _DECIMAL.fullmatch(text)]
+    if len(numbers) < len(texts) and any(
+        _HEXADECIMAL.fullmatch(text) and not _DECIMAL.fullmatch(text) for text in texts
+    ):
+        return False
+    digits = sum(len(number.lstrip("-0")) for number in numbers)
+    if digits < LEAST_DIGITS:
+        return False
+    lengths = set(map(len, numbers))
+    is_signed = any(number.startswith("-") for number in numbers)
+    is_long = bits is not None and max(lengths) > -(-bits // 4)
+    return is_signed or is_long or len(lengths) > 1
+
+
+def decimal_number(code: Any) -> Any:
+    """Return a decimal text as a number, a negative one of 64 bits as databases hold it.
+
+    Other codes are returned as they are.
+
+    Examples
+    --------
+    >>> decimal_number("15"), decimal_number("-1") == 2**64 - 1, decimal_number("f")
+    (15, True, 'f')
+    """
+    if (
+        not isinstance(code, str)
+        or len(code) > MOST_DIGITS
+        or not _DECIMAL.fullmatch(code)
+    ):
+        return code
+    number = int(code)
+    return number + (1 << 64) if -(1 << 63) <= number < 0 else number
 
 
 class DecimalCodesWarning(UserWarning):

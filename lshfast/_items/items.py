@@ -12,7 +12,12 @@ import numpy as np
 from lshfast._common.arrow_columns import python_values, stored_lists
 from lshfast._common.checks import array_of
 from lshfast._common.choices import ItemMeasure, PointKind
-from lshfast._common.decimal_codes import DecimalDigits, note_on_decimal
+from lshfast._common.decimal_codes import (
+    DecimalDigits,
+    are_decimal,
+    decimal_number,
+    note_on_decimal,
+)
 from lshfast._common.extras import pa
 from lshfast._common.hex_codes import hex_digits
 from lshfast._common.image_hashes import ImageHash
@@ -383,11 +388,26 @@ def _floats(array: AnyArray) -> AnyArray:
 
 @dataclass
 class _CodeForm:
-    """The form that the first code sets for others: words (unless an index does) and length."""
+    """The form that the first codes set for others.
+
+    Attributes
+    ----------
+    words : int or None
+        Words of a code, unless an index says it.
+    like : str
+        What has codes of this form, for errors.
+    length : tuple, optional
+        The type of a code, and its length if all codes must have it.
+    has_decimal_texts : bool
+        Whether texts are decimal numbers.
+    decimal : DecimalDigits
+        Whether codes that are read as hexadecimal may be decimal.
+    """
 
     words: int | None
     like: str
     length: tuple[type, int] | None = None
+    has_decimal_texts: bool = False
     decimal: DecimalDigits = field(default_factory=DecimalDigits)
 
 
@@ -494,6 +514,11 @@ def _codes_of_values(items: Sequence[Any], form: _CodeForm) -> Read:
     )
     rows = np.flatnonzero(has_code)
     codes: list[Any] = [_bytes_of(items[row]) for row in rows.tolist()]
+    if form.length is None:
+        bits = None if form.words is None else 64 * form.words
+        form.has_decimal_texts = are_decimal(codes, bits)
+    if form.has_decimal_texts:
+        codes = [decimal_number(code) for code in codes]
     length = _length_of(codes[0]) if codes else None
     words = None
     if codes and form.length in (None, length):
@@ -528,9 +553,10 @@ def _codes_one_by_one(
         elif form.words is not None and (
             len(word) > form.words or (len(word) < form.words and length != ints)
         ):
+            note = _note_on_code(code) if len(word) > form.words else ""
             bad[row] = (
                 f"the code has {64 * len(word)} bits, not {64 * form.words} {form.like}: "
-                f"{shortened(code)}"
+                f"{shortened(code)}{note}"
             )
         else:
             form.words = form.words or len(word)

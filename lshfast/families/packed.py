@@ -10,6 +10,8 @@ import numpy as np
 from lshfast._common.checks import array_of
 from lshfast._common.decimal_codes import (
     DecimalDigits,
+    are_decimal,
+    decimal_number,
     note_on_decimal,
     warn_of_decimal_codes,
 )
@@ -35,8 +37,8 @@ def codes_of(
 
     Bit i of a code is bit i % 64 of word i // 64, the lowest first. Strings, bytes and booleans are
     numbers that begin with the highest bit; a string may begin with 0x or the name of a hash of
-    images, as in ``"pdq f8f8..."``. So ``"0f"``, ``b"\\x0f"``, ``15`` and ``[0, 0, 0, 0, 1,
-    1, 1, 1]`` as booleans are one code.
+    images, as in ``"pdq f8f8..."``. So ``"0f"``, ``b"\\x0f"``, ``15`` and ``[0, 0, 0, 0, 1, 1, 1,
+    1]`` as booleans are one code. Strings are decimal numbers if `are_decimal` says so.
 
     Parameters
     ----------
@@ -81,6 +83,8 @@ def codes_of(
         words = _words_of_array(items, bits, name)
     else:
         digits = DecimalDigits() if decimal is None else decimal
+        if are_decimal(items, bits):
+            items = [decimal_number(item) for item in items]
         digits.add(items)
         if items and isinstance(items[0], str):
             items = [

@@ -532,7 +532,8 @@ BAD = {
             2: f"a code must be hexadecimal digits, not '{'zz' * 16}'",
             3: "the code must be 32 hexadecimal digits as the rows before, not '0f'",
             4: "the code must be 32 hexadecimal digits as the rows before, not '00000000000000000000000000000000000000"
-            "000000000000000000...; decimal numbers are codes as integers, such as numbers of JSONL, and not as texts",
+            "000000000000000000...; texts are read as decimal numbers if different lengths and at least 30 digits "
+            "without letters show it; else give integers",
             6: "the code must be 32 hexadecimal digits as the rows before, not 3",
         },
     ),

@@ -1,4 +1,4 @@
-"""Codes that are texts of decimal digits only: every way in remarks that they were read as hexadecimal."""
+"""Codes that are texts of decimal digits only: numbers if they cannot be hexadecimal, else every way in remarks it."""
 
 import json
 import warnings
@@ -127,6 +127,79 @@ def test_results_say_it():
 def test_in_frames(call):
     with pytest.warns(DecimalCodesWarning, match=REMARK):
         call()
+
+
+# As lists of hashes are published, of different lengths, and as databases hold them, with a sign.
+NUMBERS = [
+    *(14829735431805717965, 14829735431805717964, 829735431805717965, 17),
+    *(9223372036854775809, 5),
+]
+SIGNED = [number - (number >> 63 << 64) for number in NUMBERS]
+
+
+@pytest.mark.parametrize("numbers", [NUMBERS, SIGNED], ids=["unsigned", "signed"])
+@pytest.mark.parametrize("column", ["list", "arrow", "pandas"])
+def test_texts_that_cannot_be_hexadecimal_are_numbers(column, numbers):
+    texts = COLUMNS[column](list(map(str, numbers)))
+    codes = np.array(NUMBERS, np.uint64)
+    assert lshfast.dedup(texts, kind="code", radius=3).removed == (
+        lshfast.dedup(codes, kind="code", radius=3).removed
+    )
+    of_texts, of_codes = (lshfast.hamming_pairs(given, 3) for given in (texts, codes))
+    assert list(map(list, of_texts)) == list(map(list, of_codes))
+    index = HammingIndex(64, radius=3)
+    index.insert(range(len(texts)), texts)
+    assert [match.key for match in index.within(codes[0])] == [0, 1]
+
+
+def test_numbers_in_files(tmp_path):
+    """The first texts say what the others are."""
+    path = file_of(tmp_path, "csv", [*map(str, NUMBERS), "0", "-1", "x", str(2**64)])
+    output = tmp_path / "kept.csv"
+    result = lshfast.dedup_files(path, output, kind="code", radius=3, on_error="skip")
+    codes = np.array([*NUMBERS, 0, 2**64 - 1], np.uint64)
+    expected = lshfast.dedup(codes, kind="code", radius=3)
+    assert [
+        (removal.key, removal.kept_key, removal.distance) for removal in result.removed
+    ] == [
+        (f"{path}:{key + 2}", f"{path}:{kept_key + 2}", distance)
+        for key, kept_key, distance in expected.removed
+    ]
+    rejects = (tmp_path / "kept.csv.rejects.jsonl").read_text()
+    assert "hexadecimal digits, not 'x'" in rejects
+    assert "128 bits, not 64" in rejects
+
+
+def test_rows_against_an_index_have_its_bits(tmp_path):
+    """Texts of one length are numbers if they have more digits than the codes of the index."""
+    index = tmp_path / "a.lsh"
+    known = file_of(tmp_path, "jsonl", NUMBERS)
+    assert (
+        run(
+            "index", "build", known, "--as", "code", "--radius", "3", "-o", index
+        ).exit_code
+        == 0
+    )
+    queries = file_of(tmp_path, "csv", [str(number ^ 4) for number in NUMBERS[:2]])
+    answer = run("index", "query", index, queries)
+    assert answer.exit_code == 0, answer.stderr
+    assert answer.stdout.count(f"{known}:1") == 2
+    said = run("index", "query", index, file_of(tmp_path, "csv", [str(NUMBERS[0])]))
+    assert "128 bits, not 64" in said.stderr
+    assert "else give integers" in said.stderr
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["1234", "12345"],  # a few digits say nothing
+        [*map(str, NUMBERS), "f0"],  # hexadecimal digits of different lengths
+        ["9" * 2000, "9" * 1999],
+    ],
+)
+def test_texts_that_may_be_hexadecimal_are_not_numbers(texts):
+    with pytest.raises(ValueError, match=r"must be of one length|\b4096\b"):
+        lshfast.hamming_pairs(texts, 3)
 
 
 def file_of(folder, suffix, codes):

@@ -220,8 +220,8 @@ static void check_windows(void) {
         if (words) text_shingler_of_words(shingler, size, &key);
         else text_shingler_of_characters(shingler, size, &key);
         base = draw_multiplier(seed, words ? DOMAIN_NGRAM : DOMAIN_CHARACTER, 0);
-        const uint64_t most = words ? (UINT64_C(1) << 62) - 1 : 0x110000;
-        for (size_t i = 0; i < n; i++) in[i] = round % 5 == 0 ? most : words ? anything() >> 2 : 1 + below(0x110000);
+        const uint64_t most = words ? (UINT64_C(1) << 61) + (UINT64_C(1) << 31) - 1 : 0x110000;
+        for (size_t i = 0; i < n; i++) in[i] = round % 5 == 0 ? most : words ? anything() >> 3 : 1 + below(0x110000);
         memset(in + n, 0xFF, 8 * sizeof *in);
         for (size_t i = 0; i < windows; i++) {
             uint64_t sum = 0;
