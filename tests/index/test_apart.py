@@ -208,7 +208,6 @@ def check_answers(case, answers, rows, limit, bound, k):
         assert len({key for key, _ in answer}) == len(answer)
 
 
-@pytest.mark.some_cases
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("k", [1, 3, 20, N])
 def test_the_k_best_that_are_no_copies(name, k):

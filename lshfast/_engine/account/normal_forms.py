@@ -98,7 +98,9 @@ class FormSample:
         rows = evenly_spaced(len(texts), BATCH_TEXTS)
         rows = rows[texts.lengths[rows] <= BATCH_BYTES]
         counts = form_counts(
-            texts.take(rows[np.cumsum(texts.lengths[rows]) <= BATCH_BYTES])
+            texts.take(
+                rows[np.cumsum(texts.lengths[rows], dtype=np.int64) <= BATCH_BYTES]
+            )
         )
         self._counts = FormCounts(
             self._counts.composed + counts.composed,

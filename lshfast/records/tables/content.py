@@ -123,7 +123,7 @@ def fields_that_may_share(fields: Sequence[CodedField]) -> BoolArray:
     Categories, such as given names of which there are few, are looked for in e-mail addresses only:
     the town in the name of a hotel says something of its own.
     """
-    no_category = np.array([field.kind != "category" for field in fields])
+    no_category = np.array([field.kind != "category" for field in fields], np.bool_)
     are_addresses = np.array([field.are_mail_addresses for field in fields])
     return np.asarray(
         np.logical_and.outer(no_category, no_category)

@@ -33,6 +33,7 @@ LEAST_LIFT = 1.2
 LEAST_SHARE = 0.5  # of all agreements in two fields, for those of strangers
 SIGNIFICANT = 4.0  # standard errors
 FEWEST_TOGETHER = 5.0  # agreements of strangers in two fields
+LEAST_FOLLOWING = 0.5  # of the pairs that agree in either of two fields agree in both
 FEWEST_DIFFERENT = 2  # fields or groups of dependent ones, if there are so many
 TINY = 1e-300
 
@@ -153,15 +154,16 @@ def dependent_pairs(
 ) -> set[Edge]:
     """Add to the edges those between fields in which strangers agree together.
 
-    Strangers differ in more than half of their other fields, of which dependent ones count once.
+    Strangers differ in at least half of their other fields, of which dependent ones count once.
     """
     edges = set(edges)
     if len(close) > MOST_ONE_BY_ONE:
         return dependent_at_once(patterns, close, edges)
     pairs = list(combinations(range(len(close)), 2))
+    follow = {edge: follow_from_each_other(patterns, edge) for edge in pairs}
     while True:
         excess = {
-            edge: excess_of(patterns, close, edge, edges)
+            edge: excess_of(patterns, close, edge, edges, follow[edge])
             for edge in pairs
             if edge not in edges
         }
@@ -271,6 +273,7 @@ def excess_of(
     close: Sequence[BoolArray],
     pair: Edge,
     edges: set[Edge],
+    follow: bool,
 ) -> float:
     """Return the lift of the agreements of strangers in two fields; 0 if it is not clear.
 
@@ -280,7 +283,9 @@ def excess_of(
     levels = [patterns.levels[:, field] for field in pair]
     present = (levels[0] != MISSING_LEVEL) & (levels[1] != MISSING_LEVEL)
     strangers = patterns.counts * present
-    strangers = strangers * differs_in_most(patterns, close, pair, edges)
+    strangers = strangers * differs_in_most(
+        patterns, close, pair, edges, clearly=not follow
+    )
     equal = [present & (level == EXACT_LEVEL) for level in levels]
     total = strangers.sum()
     if not total:
@@ -302,14 +307,25 @@ def excess_of(
     return best
 
 
+def follow_from_each_other(patterns: PairPatterns, pair: Edge) -> bool:
+    """Return whether most pairs that agree in either of two fields agree in both, as in an artist
+    and the only label of this artist.
+    """
+    first, second = (patterns.levels[:, field] == EXACT_LEVEL for field in pair)
+    numbers = [patterns.counts @ agree for agree in (first, second, first & second)]
+    return bool(numbers[2] > LEAST_FOLLOWING * max(numbers[:2]))
+
+
 def differs_in_most(
     patterns: PairPatterns,
     close: Sequence[BoolArray],
     excluded: Sequence[int],
     edges: set[Edge],
+    clearly: bool = False,
 ) -> BoolArray:
-    """Return which patterns differ in more than half of the other fields, and in two if there are
-    so many: matches that moved do not. Dependent fields count once.
+    """Return which patterns differ in half of the other fields; dependent fields count once.
+
+    Clearly: in more than half, and in two if there are so many, as matches that moved do not.
     """
     groups = components_of(
         [field for field in range(len(close)) if field not in excluded], edges
@@ -319,8 +335,10 @@ def differs_in_most(
     states = np.stack([state_of(patterns, close, fields) for fields in groups], axis=1)
     differing = (states == MOSTLY_DIFFERENT).sum(axis=1)
     present = (states != ALL_ABSENT).sum(axis=1)
-    enough = differing >= min(FEWEST_DIFFERENT, len(groups))
-    return np.asarray(enough & (differing * 2 > present))
+    if clearly:
+        enough = differing >= min(FEWEST_DIFFERENT, len(groups))
+        return np.asarray(enough & (differing * 2 > present))
+    return np.asarray(differing >= np.maximum(1, 0.5 * present))
 
 
 def state_of(
