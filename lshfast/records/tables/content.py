@@ -124,7 +124,7 @@ def fields_that_may_share(fields: Sequence[CodedField]) -> BoolArray:
     the town in the name of a hotel says something of its own.
     """
     no_category = np.array([field.kind != "category" for field in fields], np.bool_)
-    are_addresses = np.array([field.are_mail_addresses for field in fields])
+    are_addresses = np.array([field.are_mail_addresses for field in fields], np.bool_)
     return np.asarray(
         np.logical_and.outer(no_category, no_category)
         | np.logical_or.outer(are_addresses, are_addresses)
