@@ -534,7 +534,7 @@ class EngineTask(SetTask):
             differs = (rows[1:] != rows[:-1]) | (labels[1:] != labels[:-1])
             differs |= is_new[1:] | is_new[:-1]
             starts = np.flatnonzero(np.concatenate([[True], differs]))
-            ranks = np.arange(len(rows)) - np.repeat(
+            ranks = np.arange(len(rows), dtype=np.int64) - np.repeat(
                 starts, np.diff(np.append(starts, len(rows)))
             )
             if (labels[0], rows[0], is_new[0]) == last:
