@@ -1,6 +1,7 @@
 """What the tests share: the CPU level that a kernel runs on, hypothesis' profiles, and rows as arrays and back."""
 
 import gc
+import importlib
 import os
 import re
 import shutil
@@ -8,6 +9,7 @@ import signal
 import sys
 import zlib
 from collections import defaultdict
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -51,6 +53,9 @@ settings.load_profile(os.environ.get("EXAMPLES", "fixed"))
 # The most examples of a test, by the tests that are run. An example takes 2 ms, most of which
 # hypothesis itself needs; a thousand tests have examples.
 MOST_EXAMPLES = {"not slow": 8, "slow": 20, "not weekly": 20}
+
+# Pages of the docs whose examples take seconds.
+SLOW_PAGES = ("near-neighbors.md", "textbook.md")
 
 LEVELS = kernels.available()
 LEVEL = ("level",)
@@ -97,9 +102,33 @@ def pytest_collect_file(file_path):
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection():
+def pytest_collection(session):
     """Collect no garbage while the tests are found, which takes a fifth of that time."""
     gc.disable()
+    worker = getattr(session.config, "workerinput", {}).get("workerid")
+    if (
+        worker == "gw1"
+        and session.config.args_source is session.config.ArgsSource.TESTPATHS
+    ):
+        import_backwards(session.config)
+
+
+def import_backwards(config):
+    """Import the modules of all tests, the last one first.
+
+    Pytest rewrites the assertions of a module that is imported first, and keeps the result: half
+    of the time in which the tests are found. Another process begins with the first module, so each
+    module is rewritten by one of the two.
+    """
+    for path in sorted(Path(__file__).parent.rglob("test_*.py"), reverse=True):
+        if config.option.markexpr == "not slow" and ALL_SLOW.search(path.read_bytes()):
+            continue
+        name = ".".join(
+            path.relative_to(Path(__file__).parents[1]).with_suffix("").parts
+        )
+        # The error of a module, or the reason why it is skipped, comes again when it is collected.
+        with suppress(Exception, pytest.skip.Exception):
+            importlib.import_module(name)
 
 
 def pytest_collection_finish():
@@ -112,6 +141,9 @@ def pytest_collection_finish():
 def pytest_collection_modifyitems(config, items):
     """Leave some cases of tests to the slow and the weekly tests: CPU levels, combinations, all but one case."""
     mark_spark_tests(items)
+    for item in items:
+        if item.name in SLOW_PAGES:
+            item.add_marker(pytest.mark.slow)
     if "EXAMPLES" not in os.environ and config.option.markexpr in MOST_EXAMPLES:
         limit_examples(items, MOST_EXAMPLES[config.option.markexpr])
     plain_tests = defaultdict(list)

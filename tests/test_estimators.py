@@ -105,6 +105,7 @@ def test_a_query_always_has_as_many_neighbors_as_asked():
     np.testing.assert_allclose(distances, wanted)
 
 
+@pytest.mark.slow
 def test_graphs():
     points, queries = np.split(clusters(340), [300])
     for mode in ("distance", "connectivity"):
@@ -172,6 +173,7 @@ def test_copies_are_neighbors():
     assert (places != np.arange(10)[:, np.newaxis]).all()
 
 
+@pytest.mark.weekly
 def test_equal_seeds_and_pickles_answer_alike():
     points = clusters()
     ours = LSHNeighbors(n_neighbors=3, random_state=7).fit(points)
@@ -246,6 +248,7 @@ def test_a_graph_of_distances_needs_one_more_point():
         ours.transform([[1.0, 2.0]])
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "angle", "cosine"])
 @pytest.mark.parametrize("as_sparse", [False, True])

@@ -142,6 +142,7 @@ def simulated(matcher, seed):
     return np.array(rates)
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize(
     ("squares", "functions", "groups"),
@@ -200,6 +201,7 @@ def test_many_to_one_and_pieces(monkeypatch):
     assert told == [("verify", 2, 2)]
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("functions", [70, 128])
 def test_prints_with_minutiae_in_most_squares(monkeypatch, functions):

@@ -131,6 +131,7 @@ def test_names_of_commands_and_values_are_completed_as_before(folder):
     assert complete(folder, "bash", "dedup rows.jsonl --unit", "w") == ["word"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_in_bash(folder, tmp_path):
     """Have bash call the function of the script that `--show-completion` prints, as it does for the tab key."""

@@ -79,6 +79,7 @@ def test_the_smallest_hashes(files, tmp_path):
     assert "mash_ani at least 0" in result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".sig", ".sig.gz"])
 def test_sketches_are_saved_and_compared_with(files, tmp_path, suffix):
     out = tmp_path / "pairs.csv"

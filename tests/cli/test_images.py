@@ -508,6 +508,7 @@ def test_tables_that_are_no_lists_of_images_have_no_hash(tmp_path):
     assert run("index", "query", index, table, *CODES).stdout.count("\t0.0\n") == 3
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="names that Windows forbids")
 def test_hostile_names(tmp_path, monkeypatch):
     folder = tmp_path / "in"

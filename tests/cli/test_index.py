@@ -658,6 +658,7 @@ def test_a_terminal_gets_a_table():
     assert stream.getvalue().splitlines() == ["match  distance", "a      3.0"]
 
 
+@pytest.mark.slow
 def test_who_has_seen_enough_may_leave(index, first):
     child = process("index", "query", index, first, "--threshold", 0.5, "-q")
     child.stdout.close()
@@ -1152,6 +1153,7 @@ def limited(size):
     }
 
 
+@pytest.mark.slow
 def test_an_index_that_cannot_be_written_leaves_the_outputs_and_its_old_state(
     index, second, tmp_path
 ):

@@ -196,6 +196,7 @@ def test_pairs_command(corpus, tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_tune_shows_curve_memory_and_plot(corpus, tmp_path):
     plot = tmp_path / "curve.png"
     result = run("tune", corpus, "--threshold", "0.8", "--plot", plot)
@@ -221,6 +222,7 @@ def test_the_suffix_of_a_plot_is_checked(tmp_path, monkeypatch, name):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_tune_knows_the_shingles(tmp_path):
     """Long words of which one letter differs have common characters only."""
     rng = random.Random(1)
@@ -796,6 +798,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("number", ENDINGS)
 def test_an_interrupt_in_a_finalizer(tmp_path, number):

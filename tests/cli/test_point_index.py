@@ -749,6 +749,7 @@ def test_sparse_vectors_of_python(tmp_path):
     assert [pair[1:] for pair in found] == [("a", "0.5")]
 
 
+@pytest.mark.slow
 def test_another_kind_or_measure_than_the_index(files, tmp_path):
     new = files / "new.parquet"
     for measure in (

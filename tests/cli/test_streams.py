@@ -263,6 +263,7 @@ def test_an_index_is_not_written_to_standard_output(
     assert not list(tmp_path.glob("-*")) + list(tmp_path.glob("o.csv"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="closes a descriptor by number")
 def test_standard_error_may_be_closed(source):
     command = [sys.executable, "-m", "lshfast", "dedup", str(source), "-o", "-"]
@@ -284,6 +285,7 @@ def test_rows_on_a_terminal_are_not_mixed_with_bars(source):
         on_terminal(100, "dedup", source, "-o", "-", "--output-format", "parquet")
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize(
     ("name", "shown"), [("dedup", "id,text"), ("pairs", "key_i,key_j,similarity")]

@@ -80,6 +80,7 @@ def rates(made, sets, asked, threshold, take=LeanMinHash):
     return right / relevant, right / found
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize(
     ("threshold", "precision"),

@@ -239,6 +239,7 @@ def test_beside_a_dict(seed):
             )
 
 
+@pytest.mark.slow
 def test_both_ways_of_removing_do_the_same():
     found = []
     for reversed_edges in (True, False):

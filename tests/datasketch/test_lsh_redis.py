@@ -359,6 +359,7 @@ def test_bad_places(redis_server):
         MinHashLSH(storage_config=config_of(redis_server) | {"basename": "text"})
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("prepickle", [True, False])
 def test_entries_are_shared_with_datasketch(config, redis_server, prepickle):
@@ -432,6 +433,7 @@ def test_an_ensemble_of_other_parameters_is_refused(config, options):
         list(again.query(near(0), 40))
 
 
+@pytest.mark.slow
 def test_an_ensemble_of_datasketch_is_refused(config):
     peer = pytest.importorskip("datasketch")
     theirs = peer.MinHashLSHEnsemble(0.5, 64, 3, 4, storage_config=config)

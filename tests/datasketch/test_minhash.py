@@ -869,6 +869,7 @@ def test_pickles_of_another_version():
     assert found[-1].jaccard(one_of_each_kind()[-1]) == 1.0
 
 
+@pytest.mark.weekly
 def test_another_process_makes_the_same():
     script = (
         "import pickle, sys; from lshfast.datasketch import *; "

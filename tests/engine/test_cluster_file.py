@@ -201,6 +201,7 @@ def test_two_runs_at_once_are_refused(path, tmp_path):
         pass
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no locks")
 def test_the_lock_ends_with_its_process(path):
     code = (

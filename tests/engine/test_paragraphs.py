@@ -67,7 +67,7 @@ def corpus_of(path, n=40):
     )
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("kind", [".jsonl", ".csv", ".parquet"])
 @pytest.mark.parametrize("keep", ["first", "longest"])
 def test_rows_are_put_together_again(tmp_path, kind, keep):

@@ -285,6 +285,7 @@ def baskets(count):
     return rows
 
 
+@pytest.mark.slow
 def test_weighted_sets(tmp_path):
     rows = baskets(2000)
     path = write_jsonl(
@@ -352,6 +353,7 @@ def test_weighted_sets_without_input():
     assert "dedup --memory" in shown
 
 
+@pytest.mark.weekly
 def test_the_memory_of_an_index_of_weighted_sets():
     shown = told("--as", "weighted", "--rows", 100_000)
     index = lshfast.LSHIndex(family=lshfast.families.WeightedMinHashFamily())

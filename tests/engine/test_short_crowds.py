@@ -119,6 +119,7 @@ def test_batches_of_short_texts(later, threads, monkeypatch, joined):
     assert result == walked(texts, **TINY, num_perm=16, recall=0.6)
 
 
+@pytest.mark.slow
 def test_a_file_of_short_texts(tmp_path, joined):
     texts, path = tiny_texts(9000), tmp_path / "texts.jsonl"
     path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
@@ -198,6 +199,7 @@ def test_other_rows_are_sketched_as_ever(joined):
     assert joined == []
 
 
+@pytest.mark.slow
 def test_sets_of_elements_may_be_a_crowd(joined):
     rng = np.random.default_rng(2)
     rows = [

@@ -175,6 +175,7 @@ def test_histogram_of_values():
     assert below.containers[0][0].get_bbox().x1 == pytest.approx(1)
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("kind", MAGIC)
 def test_files(tmp_path, kind):

@@ -57,6 +57,7 @@ def test_faults(arguments):
         assert " 0 fired" not in line
 
 
+@pytest.mark.slow
 @pytest.mark.some_cases
 @needs_library
 @pytest.mark.parametrize(

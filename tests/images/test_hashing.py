@@ -31,6 +31,7 @@ def files(tmp_path_factory):
     return paths
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("kind", KINDS)
 def test_copies_are_near_and_others_far(files, kind):

@@ -113,6 +113,7 @@ def test_in_lmdb(family, tmp_path):
     run(InLmdb(), examples=10)
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @needs_redis
 def test_in_redis(family, redis_server):

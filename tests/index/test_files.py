@@ -631,6 +631,7 @@ def test_a_reader_does_not_write(tmp_path):
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes do not fork here")
 @pytest.mark.parametrize("n", [0, 20])

@@ -219,6 +219,7 @@ class BesideADict(RuleBasedStateMachine):
             assert len(self.index) == len(self.model)
 
 
+@pytest.mark.slow
 def test_beside_a_dict(monkeypatch):
     small_segments(monkeypatch)
     run_state_machine_as_test(

@@ -411,6 +411,7 @@ def test_the_warning_comes_if_the_recall_of_the_k_nearest_is_low(metric, data):
         )
 
 
+@pytest.mark.slow
 def test_queries_with_k_answers_beyond_the_radius_warn():
     """All queries have k answers, which are not the nearest entries; the warning says so, and names a radius."""
     rng = np.random.default_rng(2)

@@ -132,6 +132,7 @@ def test_recall_at_the_radius(metric):
     assert mean <= index.plan.recall + 0.02 + 4 * error
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("factor", [0.6, 1.0, 1.3])
 @pytest.mark.parametrize(

@@ -306,6 +306,7 @@ def near_duplicates(n, num_perm, seed=3):
     return rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name_of",
     [
@@ -687,6 +688,7 @@ def test_a_reader_sees_whole_batches(redis_server, place, store):
     assert seen <= {(writer, n) for writer in range(2) for n in (0, 3000)}
 
 
+@pytest.mark.slow
 def test_threads_share_a_store(store):
     rows = some(400)
 

@@ -758,6 +758,7 @@ def test_the_store_says_what_it_is(tmp_path):
 # ---- commands ----
 
 
+@pytest.mark.slow
 def test_commands_take_a_folder(tmp_path, monkeypatch):
     pytest.importorskip("typer", reason="the commands need typer")
     pytest.importorskip("pyarrow", reason="the commands need pyarrow")

@@ -88,6 +88,7 @@ def test_queries_of_several_segments(level, words, monkeypatch):
     assert index.stats().entries == len(model)
 
 
+@pytest.mark.slow
 def test_many_queries_are_answered_in_their_order(monkeypatch):
     """Queries are ordered by their numbers of ones, and searched in pieces by several threads."""
     for module in ("code_index", "tanimoto_index"):

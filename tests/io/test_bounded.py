@@ -92,6 +92,7 @@ def test_short_cells_of_csv_take_little_memory(tmp_path, cell):
     assert peak[0] < 21 << 20
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("line", ["\n", "ab\n", "é\r\n"])
 def test_short_lines_of_text_take_little_memory(tmp_path, line):

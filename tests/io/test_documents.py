@@ -393,6 +393,7 @@ def test_a_part_that_is_longer_than_it_says_is_cut_off(tmp_path):
     assert reason(tmp_path / "a.docx").startswith("cannot be read as a .docx document")
 
 
+@pytest.mark.one_case
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
 def test_no_more_is_unpacked_than_a_part_says(tmp_path, method):
     out = io.BytesIO()

@@ -171,6 +171,7 @@ def test_near_rows_within_a_crowd_are_found(generator, options):
     assert sum((row, 1500 + row) in found for row in range(100)) >= 80
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("groups", ["star", "components"])
 @pytest.mark.parametrize(
@@ -235,6 +236,7 @@ def test_a_limit_that_no_row_reaches_changes_nothing(generator, groups, recwarn)
     assert not [warning for warning in recwarn if warning.category is CrowdWarning]
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("function", [dedup, pairs])
 def test_nothing_depends_on_the_threads(function):

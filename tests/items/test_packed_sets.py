@@ -25,6 +25,7 @@ def column_of(rows):
     return PackedSets(packed)
 
 
+@pytest.mark.slow
 @given(st.one_of(STRINGS, INTEGERS), st.data())
 def test_packed_sets_are_hashed_as_the_sets_are(rows, data):
     rows = [

@@ -206,6 +206,7 @@ def test_sets_just_below_the_threshold_are_not_compared_with_each_other(
     assert result.summary.candidates < 20 * n
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("threshold", [0.3, 0.8, 0.87])
 @pytest.mark.parametrize(

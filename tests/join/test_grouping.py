@@ -263,6 +263,7 @@ def scattered(n, seed=1):
     return TokenSets.from_sets(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chains", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_texts_scattered_just_below_the_threshold_are_hardly_compared(chains):
     """Nearly all pairs share a bucket and pass the screen, and have frequent elements in their prefixes."""

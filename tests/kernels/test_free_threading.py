@@ -80,6 +80,7 @@ def growing_and_shrinking(shared, values):
     return change
 
 
+@pytest.mark.slow
 def test_a_list_of_texts_that_changes_while_others_shingle_it():
     shared = list(WORDS)
     allowed = {
@@ -192,6 +193,7 @@ def test_the_drop_in_index_that_many_threads_change_and_ask():
     assert sorted(lsh.query(sketches[3])) == list(range(3, 240, 10))
 
 
+@pytest.mark.weekly
 def test_the_cpu_level_changes_while_others_compute():
     sets = TokenSets.from_sets([WORDS[i:] for i in range(50)])
     hasher = MinHasher(64)
@@ -235,6 +237,7 @@ def test_a_lock_whose_list_of_readers_grows_while_others_look_themselves_up():
     beside(change, *[work] * THREADS)
 
 
+@pytest.mark.slow
 def test_locks_come_and_go_on_many_threads():
     def work(_):
         gates = [Gate() for _ in range(20)]

@@ -319,6 +319,7 @@ def test_a_child_of_a_process_with_a_writer_that_waits():
     assert len(index) == 2 * BATCH
 
 
+@pytest.mark.slow
 @forks
 def test_a_child_of_a_process_with_a_writer():
     """The index may be half written there: whoever uses it is told so, and nobody waits for ever."""
@@ -449,6 +450,7 @@ def stir(index, writers):
     return seen
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("writers", [1, 2])
 def test_batches_appear_at_once_in_memory(writers):

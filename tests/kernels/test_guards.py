@@ -62,6 +62,7 @@ def test_tokens_chosen_for_one_place_take_no_longer_than_others():
     assert done.stdout.split() == ["600000", "[1.]"], done
 
 
+@pytest.mark.slow
 def test_results_are_the_same_in_processes_that_drew_different_keys():
     code = """
         import hashlib
@@ -427,6 +428,7 @@ def test_many_hashes_lower_values_as_few_do(scheme):
     assert np.array_equal(many, few)
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("unit", ["word", "char"])
 def test_a_long_text_has_the_shingles_of_its_parts(unit):
@@ -520,6 +522,7 @@ def test_a_signal_ends_a_long_kernel(name):
     assert done.stdout == "interrupted\n", done
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_an_interrupted_update_leaves_values_as_they_were():
     done = run(

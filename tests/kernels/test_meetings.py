@@ -83,7 +83,7 @@ def test_pairs_are_those_of_the_reference(level, case):
     )
 
 
-@pytest.mark.few_cases
+@pytest.mark.one_case
 @pytest.mark.parametrize("words", [0, 1, 3])
 @pytest.mark.parametrize("n", CROWDS)
 def test_crowds(level, n, words):

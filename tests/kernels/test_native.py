@@ -241,6 +241,7 @@ def test_the_example_in_c(c_example):
     assert answer(c_example, code) == theirs
 
 
+@pytest.mark.slow
 def test_the_example_in_c_raises(c_example):
     for arguments, error in (
         ("'a', b'a'", "TypeError"),

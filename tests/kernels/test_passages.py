@@ -50,6 +50,7 @@ def counted(texts, unit):
     return np.array([len(reference.units_of(text, unit)) for text in texts], INT64)
 
 
+@pytest.mark.slow
 @given(st.lists(TEXT, max_size=5))
 @example(
     [" ".join(f"w{i}{'é' * (i % 20)}" for i in range(5000))]

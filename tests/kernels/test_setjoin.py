@@ -93,6 +93,7 @@ def test_longest_prefixes():
     assert setjoin.longest_prefixes(rule, u32(5), True).tolist() == [5]
 
 
+@pytest.mark.weekly
 def test_a_search_in_many_steps(level):
     """More pairs than are returned at a time, and merges of more steps than are made between two pauses."""
     long = np.arange(1_500_000, dtype=np.uint64)

@@ -43,6 +43,7 @@ def test_shingles(level, lines, stops, size):
     assert_equals_reference(lines, stops, size, 7)
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("size", [1, 3, 17])
 def test_long_texts_and_texts_that_begin_alike(level, size):

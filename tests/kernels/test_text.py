@@ -403,6 +403,7 @@ def test_size_out_of_range(unit, size):
         KERNELS[unit](Texts(["a"]), size, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     unicodedata.unidata_version > "15.1.0",
     reason="this interpreter assigns more than Unicode 15.1.0",

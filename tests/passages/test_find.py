@@ -194,6 +194,7 @@ def wanted_of_many():
     return sorted(reference.listed_matches(units, units, 20, 2, True))
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 def test_levels_and_threads_and_batches(level):
     texts = many_texts()[:6]
@@ -204,6 +205,7 @@ def test_levels_and_threads_and_batches(level):
         assert rows_of(found.spans, ("i", "i_unit", "j", "j_unit")) == wanted_of_many()
 
 
+@pytest.mark.weekly
 def test_results_do_not_depend_on_threads_batches_or_keys(monkeypatch):
     texts = many_texts()
 

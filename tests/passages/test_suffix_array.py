@@ -49,6 +49,7 @@ def ranks_of_runs(numbers, length):
     return rank, text
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("length", [5, 12, 30])
 def test_later_copies_of_sources(length):

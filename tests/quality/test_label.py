@@ -337,6 +337,7 @@ def test_control_characters_are_shown_as_escapes(tmp_path):
     assert r"\x1b[{+2J" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
 @pytest.mark.one_case
 @pytest.mark.parametrize("end", [b"q", b"\x03", b"\x04"])

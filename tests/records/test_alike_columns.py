@@ -83,6 +83,7 @@ def test_a_value_of_a_megabyte_and_many_columns_are_looked_at_in_part():
     assert alike_columns(many, many[:1]) == [("c0", "c0")]
 
 
+@pytest.mark.slow
 def test_many_columns_of_long_texts_are_looked_at_in_part():
     rows = MOST_CHARACTERS // 8 // 200 + 400
     columns = [

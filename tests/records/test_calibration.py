@@ -98,6 +98,7 @@ def found():
     return linked_catalogues(), 200
 
 
+@pytest.mark.slow
 def test_products_are_found_without_options(found):
     result, shared = found
     assert f1(result, shared) >= 0.95
@@ -114,6 +115,7 @@ def test_the_prior_beside_factors_is_not_shown(found):
     assert "is a match" not in found[0].describe()
 
 
+@pytest.mark.slow
 def test_threads_do_not_change_the_result(found):
     a, b, _ = catalogues(200, 200)
     other = match_records(a, b, threads=3)
@@ -167,6 +169,7 @@ def test_lone_surrogates_in_what_is_written():
     assert f1(match_records(spoilt, b), shared) >= 0.9
 
 
+@pytest.mark.slow
 def test_fields_that_say_the_same_share_their_weight(monkeypatch):
     """Members of a household differ in their given name and date of birth only; the address is there three times."""
     monkeypatch.setattr("lshfast.records.link_task.suits_mixture", lambda *_: False)
@@ -242,6 +245,7 @@ def test_too_few_seeds_leave_the_weights_to_em():
     assert "all_fields" in match_records(*catalogues(100, 0)[:2]).names
 
 
+@pytest.mark.weekly
 def test_many_links_of_a_record_leave_the_weights_to_em(found):
     a, b, _ = catalogues(200, 200)
     assert "all_fields" not in match_records(a, b, assign="many-to-many").names

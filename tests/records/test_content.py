@@ -50,6 +50,7 @@ def test_few_values_of_both_fields_show_nothing(number):
     assert edges_of({"one": names, "two": names}) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [0, 1, 1000])
 @pytest.mark.parametrize("size", [2, 13, 400])
 def test_products_are_those_of_whole_columns(rows, size):

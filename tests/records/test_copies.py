@@ -96,6 +96,7 @@ def table_of(percent, seed=5):
     return {"title": titles, "description": texts}, pairs
 
 
+@pytest.mark.slow
 def test_families_without_copies_are_not_linked_and_the_run_says_so():
     table, _ = table_of(0)
     result = dedup_records(table, threads=1)

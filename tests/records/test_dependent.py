@@ -107,6 +107,7 @@ def test_columns_of_arrow_and_missing_values():
     assert named({name: [] for name in table}) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("single", [False, True])
 def test_dependent_fields_are_shown_and_not_scored(single, monkeypatch):

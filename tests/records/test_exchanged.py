@@ -52,6 +52,7 @@ def exchange(columns, rows, misspelt=False):
             columns["given"][row] = columns["given"][row][:-1] + "x"
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("misspelt", [False, True])
 def test_records_with_exchanged_names_are_linked(misspelt):

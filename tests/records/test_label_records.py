@@ -118,6 +118,7 @@ def pairs_of(review):
     return read_whole([review]).columns
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("name", ["labels.csv", "labels.tsv", "labels.jsonl"])
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])

@@ -271,6 +271,7 @@ def test_a_window_of_the_field_that_is_held_out(tables):
         match_records(first, second, held_out_window=90)
 
 
+@pytest.mark.slow
 def test_assignments(tables):
     a, b = tables
     twice = {name: values + values[:50] for name, values in b.items()}

@@ -136,6 +136,7 @@ def contacts(people, twice, surname, host):
     return rows, of_person
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("twice", [0.0, 0.1, 0.5])
 def test_colleagues_with_one_mailbox_are_no_matches(twice):

@@ -126,6 +126,7 @@ def test_empty_rows_match_nothing():
     ]
 
 
+@pytest.mark.weekly
 def test_threads_change_nothing():
     generator = np.random.default_rng(2)
     offsets = np.concatenate([[0], np.cumsum(generator.integers(0, 60_000, 60))])

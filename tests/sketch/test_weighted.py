@@ -142,6 +142,7 @@ def expected(scheme, k):
     return [REFERENCE[scheme](row, k, 3) for row in many()]
 
 
+@pytest.mark.weekly
 @pytest.mark.one_case
 @SCHEMES
 @pytest.mark.parametrize("k", [1, 16, 100])
@@ -151,6 +152,7 @@ def test_signatures(level, scheme, k):
     )
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize("points", [1.0, 50.0, 1e5])
 def test_points_looked_at_at_first_change_nothing(points):
     sets, out = sets_of(many()), np.zeros((5, 100), np.uint64)

@@ -284,6 +284,7 @@ class WholeSets(EngineTask):
         yield from table.to_batches()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 7, 300, 10_000])
 def test_an_earlier_row_that_comes_often_is_compared_with_its_first_copies(size):
     """Rows with one key and text have one number, which may be 0; labels and numbers change."""
@@ -371,6 +372,7 @@ def near_pairs(limits, texts, size, check):
     return found, limit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 40, 300])
 @pytest.mark.parametrize("pairs_of_part", [1, 1 << 21])
 def test_a_task_with_a_crowd_returns_the_pairs_of_the_first_rows_of_the_sample(

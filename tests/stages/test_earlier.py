@@ -83,6 +83,7 @@ def earlier(tmp_path):
     return write_files(tmp_path / "earlier", corpus(5, 300)[::7], 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("annotate", [False, True])
 def test_ids_of_earlier_files_of_another_type(tmp_path, source, earlier, annotate):
     options = {"id_column": "number", "against": earlier, "annotate": annotate}

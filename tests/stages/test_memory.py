@@ -139,6 +139,7 @@ def test_the_memory_of_group_does_not_depend_on_the_rows(
     assert found[2] < 16 << 20 < wanted[2] / 2
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("tasks", [1, 2])
 def test_parts_and_records_that_exceed_the_memory(

@@ -60,6 +60,7 @@ def planned(source, folder, shards, tasks, **options):
     return folder / "work"
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize(
     ("shards", "tasks", "data"), [(1, 1, "texts"), (4, 3, "sets"), (3, 4, "an index")]

@@ -132,6 +132,7 @@ def test_the_order_of_attempts_does_not_matter(done, planned):
     assert outputs(planned) == outputs(done)
 
 
+@pytest.mark.slow
 def test_a_task_that_is_repeated_writes_the_same_files(planned):
     work = planned / "work"
     run_all(work)

@@ -138,6 +138,7 @@ def growing_class(n):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("graph", [chains_with_hubs, growing_class])
 def test_rounds_of_one_merge_look_at_few_sets(graph, monkeypatch):

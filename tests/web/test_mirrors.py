@@ -124,6 +124,7 @@ def test_contents_of_pandas():
     ].agreement == pytest.approx(2 / 3)
 
 
+@pytest.mark.slow
 def test_planted_mirrors_among_hosts_with_the_same_software():
     """A mirror has nine tenths of the paths; a decoy has a third of its paths from the same software."""
     generator = np.random.default_rng(1)

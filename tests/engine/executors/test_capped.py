@@ -40,6 +40,7 @@ from tests.engine.executors.capped_runs import (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("groups", ["star", "components"])
 def test_a_component_that_takes_more_than_the_memory(tmp_path, small_parts, groups):
@@ -71,6 +72,7 @@ class MostBuckets:
         return keys[:, 0] % np.uint64(5) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize(
     "options", [{}, {"keep": "last"}, {"groups": "components", "verify": "signature"}]
@@ -159,6 +161,7 @@ def test_texts_that_can_be_read_again_need_no_cap(
     assert (cap.cap_for(inputs, inputs.open(), plan) is None) == fits
 
 
+@pytest.mark.weekly
 def test_the_forecast_names_memory_that_is_enough(tmp_path):
     source = write_jsonl(tmp_path / "in.jsonl", corpus(31, 2000))
     plan = make_plan(threads=1)
@@ -272,6 +275,7 @@ def test_no_rows(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_run_that_is_compared_with_an_index_is_resumed(tmp_path, small_parts):
     """It was ended after its first reading. Another index is refused."""
     rows = corpus(41, 3000)
@@ -433,6 +437,7 @@ def test_bad_arguments(tmp_path):
     assert not (tmp_path / "w").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "suffix",
     [

@@ -34,6 +34,7 @@ from tests.engine.executors.capped_runs import (
 from tests.engine.executors.full_disk import FullDisk
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("step", "more"),
     [

@@ -148,6 +148,7 @@ def test_inputs_are_named_with_their_shares(tmp_path):
     assert shares == {"a.jsonl": "0.0%", "b.jsonl": "50.0%"}
 
 
+@pytest.mark.slow
 def test_the_command_is_named(tmp_path):
     source = write(tmp_path / "in.jsonl", ["one two three"] * 2)
     page = tmp_path / "p.html"

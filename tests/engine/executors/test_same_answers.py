@@ -366,6 +366,7 @@ def test_the_answer_of_spark_is_that_of_a_run_in_memory(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize("normalize", ["NFC", "NFKC"])
 @pytest.mark.parametrize("verb", ["dedup", "pairs"])

@@ -89,6 +89,7 @@ def random_links(n, seed=1):
     return tuple(np.random.default_rng(seed).integers(0, n, (2, n)))
 
 
+@pytest.mark.slow
 @pytest.mark.one_case
 @pytest.mark.parametrize(
     "kind",
