@@ -198,7 +198,7 @@ static enum tables_outcome write_rows(struct side *side, const int64_t *rows, si
 static void insert_batch(struct side *side) {
     struct names_one ones[40];
     int64_t rows[40], fresh_rows[40], integers[40];
-    size_t names[40], n = below(40), from = below(NAMES);
+    size_t names[40], n = case_size(below(40), 6), from = below(NAMES);
     for (size_t i = 0; i < n; i++) {
         names[i] = (from + i * (1 + i % 2)) % NAMES;
         ones[i] = side->names[names[i]];

@@ -48,7 +48,7 @@ struct world {
 /* A code that differs from another one in some bits. */
 static void write_code(uint64_t *code, const uint64_t *base) {
     for (size_t w = 0; w < WORDS; w++) code[w] = base[w];
-    for (size_t flips = below(60); flips; flips--) {
+    for (size_t flips = case_size(below(60), 12); flips; flips--) {
         size_t bit = below(64 * WORDS);
         code[bit / 64] ^= (uint64_t)1 << bit % 64;
     }
@@ -216,7 +216,7 @@ static void check_world(int cosine) {
         write_code(world->codes + query * WORDS, base);
         write_point(world->points + query * PAYLOAD, world->cosine);
     }
-    for (int i = 0; i < 4; i++) search(world);
+    for EACH_ROUND(i, 4) search(world);
     for (size_t t = 0; t < TABLES; t++) {
         band_tables_end(world->index + t);
         free(world->rows[t]);

@@ -37,7 +37,7 @@ static void check_distances(void) {
     for EACH_ROUND(round, 3000) {
         enum distances_layout layout = (enum distances_layout)below(DISTANCES_LAYOUTS);
         enum distances_measure measure = (enum distances_measure)below(DISTANCES_MEASURES);
-        size_t dim = 1 + below(below(4) ? 80 : 400);
+        size_t dim = 1 + case_size(below(below(4) ? 80 : 400), 40);
         int any = below(4) == 0;
         distances_function *portable = distances_scalar.of[layout][measure];
         if (!portable) continue;
@@ -105,7 +105,7 @@ static void check_within(const float *products, size_t n, float error) {
 
 static void check_products(void) {
     for EACH_ROUND(round, 300) {
-        const size_t n = below(20), count = PRODUCTS_LANES * (1 + below(4)), dim = 1 + below(70);
+        const size_t n = case_size(below(20), 2), count = PRODUCTS_LANES * (1 + below(4)), dim = 1 + case_size(below(70), 20);
         float *vectors = floats(n * dim + 1), *panels = floats(count * dim), *right = floats(n * count + 1);
         float *found = floats(n * count + 1);
         for (size_t i = 0; i < n; i++) fill_unit(vectors + i * dim, dim, 1);

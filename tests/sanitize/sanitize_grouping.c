@@ -59,7 +59,7 @@ static void draw_row(struct corpus *c, size_t row, size_t kind, size_t elements,
 static struct corpus new_corpus(size_t round) {
     struct corpus c = {0};
     size_t long_rows = round % 50 == 49 ? 3 : 0, kind = below(3), elements = 12 + below(24);
-    c.n = long_rows + case_size(below(round % 8 ? 40 : 200), 40);
+    c.n = long_rows + case_size(below(round % 8 ? 40 : 200), 16);
     c.bands = 1 + below(4);
     c.k = 1 + below(6);
     c.tokens = buffer(c.n * sizeof *c.tokens);
@@ -252,6 +252,8 @@ static void make_crowd(struct walk *walk) {
     c->sums = below(COUNT(walk->overlaps));
     crowd_least_overlaps(g->rule, c->sums, walk->overlaps);
     c->overlaps = walk->overlaps;
+    walk->counts = buffer((size_t)1 << CROWD_COUNT_BITS);
+    walk->bits = buffer(((size_t)1 << CROWD_COUNT_BITS) * sizeof *walk->bits);
     memset(walk->counts, 0, (size_t)1 << CROWD_COUNT_BITS);
     for (size_t row = 0; row < walk->c->n; row += 1 + below(4)) {
         crowd_count_tokens(walk->c->tokens[row], walk->c->counts[row], c->multiplier, walk->counts);
@@ -349,8 +351,8 @@ static struct pairs walk_rows(const struct corpus *c, const struct rules *rules)
     walk.scratch.pause = stop_at_times;
     walk.scratch.last = &walk.last;
     walk.missing = buffer(3 * c->n * sizeof *walk.missing);
-    walk.counts = buffer((size_t)1 << CROWD_COUNT_BITS);
-    walk.bits = buffer(((size_t)1 << CROWD_COUNT_BITS) * sizeof *walk.bits);
+    walk.counts = NULL;
+    walk.bits = NULL;
     stops_left = 20;
     walk.place.crowd = below(3) ? below(6) : SIZE_MAX;
     for (size_t end = below(c->n + 1); walk.place.row < c->n; end += below(c->n - end + 1)) {
@@ -492,7 +494,7 @@ static void check_row_pairs(const struct corpus *c, size_t least) {
 /* Buckets of signatures as keys, in as many rounds as fill some counters, beside a count of each key. With 32 bits, the few
  * different keys hardly share a counter. */
 static void check_crowded_buckets(const struct corpus *c) {
-    unsigned bits = below(8) ? 1 + (unsigned)below(12) : (unsigned)case_size(22, 12);
+    unsigned bits = (unsigned)case_size(below(8) ? 1 + below(12) : case_size(22, 12), 8);
     uint64_t multiplier = anything() | 1;
     uint8_t *counts = calloc((size_t)1 << bits, 1), *crowded = buffer(c->n);
     size_t rounds = 1 + case_size(below(300), 10);

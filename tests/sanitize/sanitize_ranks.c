@@ -14,7 +14,7 @@ struct rows {
 static struct rows draw_rows(void) {
     struct rows rows = {0};
     size_t different = 1 + below(below(2) ? 30 : 3000), total = 0;
-    rows.n = below(MOST_SETS + 1);
+    rows.n = case_size(below(MOST_SETS + 1), 10);
     for (size_t i = 0; i < rows.n; i++) {
         total += case_size(below(below(4) ? 20 : 300), 20);
         rows.starts[i + 1] = total;

@@ -90,7 +90,8 @@ static void check_rows(size_t dim) {
             CHECK(rotations_load_floats(kernels, floats, dim, size, x, &ready) == ROTATIONS_NOT_FINITE);
             CHECK(rotations_load_doubles(kernels, doubles, dim, size, x, &ready) == ROTATIONS_NOT_FINITE);
         }
-        for (int power = -1074; power < 1024; power++) {
+        for EACH_ROUND(exponent, 1074 + 1024) {
+            const int power = (int)exponent - 1074;
             doubles[at] = power < -1022 ? 0x1p-1074 * (double)((uint64_t)1 << (power + 1074)) : 1;
             for (int i = 0; power >= -1022 && i < (power < 0 ? -power : power); i++) doubles[at] *= power < 0 ? 0.5 : 2;
             CHECK(rotations_load_doubles(kernels, doubles, dim, size, x, &ready) == ROTATIONS_ROW);

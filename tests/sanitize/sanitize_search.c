@@ -124,11 +124,11 @@ static void damage(struct world *world) {
 
 static void check_world(void) {
     struct world world;
-    size_t n = 1 + below(MOST_ROWS);
+    size_t n = 1 + case_size(below(MOST_ROWS), 40);
     begin(&world, n, 1 + below(40));
-    for (int i = 0; i < 4; i++) search(&world, 0);
+    for EACH_ROUND(i, 4) search(&world, 0);
     damage(&world);
-    for (int i = 0; i < 4; i++) search(&world, 1);
+    for EACH_ROUND(i, 4) search(&world, 1);
     end(&world);
 }
 

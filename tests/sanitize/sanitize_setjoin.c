@@ -34,7 +34,7 @@ static void count_all(struct setjoin_table *table, const uint64_t *tokens, size_
 }
 
 static void check_ranks(size_t round) {
-    size_t n = below(round % 10 ? 200 : 4000), different = 1 + below(n + 1);
+    size_t n = case_size(below(round % 10 ? 200 : 4000), 60), different = 1 + below(n + 1);
     uint64_t *tokens = numbers(n), key = anything() | 1;
     for (size_t i = 0; i < n; i++) {
         size_t token = below(different);
@@ -85,7 +85,7 @@ struct collection {
 /* Sets by ascending size of ranks below `universe`, each after `rare` tokens that have none. */
 static struct collection draw_sets(size_t universe, int rare) {
     struct collection c = {0};
-    c.n = below(60);
+    c.n = case_size(below(60), 16);
     c.sets = buffer(c.n * sizeof *c.sets);
     c.sizes = buffer(c.n * sizeof *c.sizes);
     uint32_t *all = buffer(c.n * universe * sizeof *all);

@@ -675,8 +675,9 @@ static void check_integers(void) {
         struct names names = {.kind = NAMES_INTEGERS, .table = &table, .pool = &pool, .integers = integers, .limit = n,
                               .gone = round & 1 ? gone : NULL};
         for (size_t i = 0; i < n; i++) {
-            /* with one tag for all of them every third round */
-            integers[i] = i < COUNT(ODD) ? ODD[i] : (int64_t)(round % 3 ? anything() : unmix64(UINT64_C(9) << 32 | i));
+            /* All differ, and in more than the bit of 16. Every third round has one tag for all of them. */
+            uint64_t different = (anything() & ~UINT64_C(255)) | i / 16 * 32 | i % 16;
+            integers[i] = i < COUNT(ODD) ? ODD[i] : (int64_t)(round % 3 ? different : unmix64(UINT64_C(9) << 32 | i));
             gone[i] = below(4) == 0;
             uint32_t tag = names_tag_of_integer(integers[i]);
             CHECK(tag == (uint32_t)(mix64((uint64_t)integers[i]) >> 32));

@@ -2,7 +2,7 @@
 #include "sanitize_hamming.c"
 
 static void check_input(void) {
-    size_t kind = below(7), n = below(below(4) ? 20 : 130), words = 1 + below(below(8) ? 4 : HAMMING_MAX_WORDS);
+    size_t kind = below(7), n = case_size(below(below(4) ? 20 : 130), 20), words = 1 + case_size(below(HAMMING_MAX_WORDS), 4);
     size_t m = 1 + below(4), most_bits = below(64 * words / m < 12 ? 64 * words / m : 12);
     unsigned bits = (unsigned)most_bits, radius = (unsigned)below(14);
     if (kind == 0) check_near(n, words);

@@ -2,7 +2,7 @@
 #include "sanitize_points.c"
 
 static void check_input(void) {
-    size_t dim = 1 + below(below(4) ? 40 : 300), words = 1 + below(6);
+    size_t dim = 1 + case_size(below(below(4) ? 40 : 300), 40), words = 1 + case_size(below(6), 2);
     int wide = (int)below(2);
     check_point(dim, 64 * words, wide, (int)below(2));
 }
