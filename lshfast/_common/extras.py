@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import importlib
+import re
 from functools import cache
 from typing import Any
+
+# A requirement of an extra in the metadata, such as: pdqhash>=0.2.7; extra == "images"
+_REQUIREMENT = re.compile(
+    r"""(?P<package>[\w.-]+)[^;]*; *extra *== *["'](?P<extra>\w+)["']$"""
+)
 
 
 @cache
 def optional(module: str, extra: str = "cli") -> Any:
     """Import a module of an extra, or raise an error.
 
-    The error is an ImportError that names the extra to install if the package is missing, and
-    otherwise what the import raised: a MemoryError, or an ImportError that says why the package
-    cannot be imported.
+    The error is an ImportError if the package is missing: it names the extra to install, with
+    all of its packages that are missing. Otherwise the error is what the import raised: a
+    MemoryError, or an ImportError that says why the package cannot be imported.
     """
     package = module.partition(".")[0]
     try:
@@ -23,12 +29,35 @@ def optional(module: str, extra: str = "cli") -> Any:
             isinstance(error, ModuleNotFoundError)
             and (error.name or "").partition(".")[0] == package
         )
-        reason = (
-            f'is missing: pip install "lshfast[{extra}]"'
-            if absent
-            else f"cannot be imported: {error}"
-        )
-        raise ImportError(f"{package} {reason}") from error
+        if not absent:
+            raise ImportError(f"{package} cannot be imported: {error}") from error
+        packages = _missing_packages(extra) or [package]
+        verb = "is" if len(packages) == 1 else "are"
+        raise ImportError(
+            f'{", ".join(packages)} {verb} missing: pip install "lshfast[{extra}]"'
+        ) from error
+
+
+def _missing_packages(extra: str) -> list[str]:
+    """Return the packages of an extra that are not installed, by the metadata of lshfast."""
+    from importlib import metadata
+
+    try:
+        requirements = metadata.requires("lshfast") or []
+    except (
+        metadata.PackageNotFoundError
+    ):  # imported from sources that are not installed
+        return []
+    missing_packages = []
+    for requirement in requirements:
+        match = _REQUIREMENT.match(requirement)
+        if match is None or match["extra"] != extra:
+            continue
+        try:
+            metadata.version(match["package"])
+        except metadata.PackageNotFoundError:
+            missing_packages.append(match["package"])
+    return missing_packages
 
 
 class OptionalModule:

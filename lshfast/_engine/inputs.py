@@ -45,6 +45,7 @@ from lshfast._io.stored_texts import ReadTexts
 from lshfast._io.string_file import StringFile
 from lshfast._items.kind import (
     ambiguous,
+    check_kind,
     choice_of_kind,
     decoded_lists,
     kind_of_arrow,
@@ -227,7 +228,6 @@ class Inputs:
 
     def _check_kind(self) -> None:
         """Raise ValueError if the kind that the user names contradicts other options."""
-        kinds = get_args(Kind)
         if not isinstance(self.column, str) and self.kind not in (None, "text"):
             raise ValueError(
                 f"column must be one column for kind={self.kind!r} (--as {self.kind}), not "
@@ -242,10 +242,8 @@ class Inputs:
                 raise ValueError(
                     f"{name} needs group_by (--group-by), the column of the groups"
                 )
-        if self.kind is not None and self.kind not in kinds:
-            raise ValueError(
-                f"kind must be one of {', '.join(kinds)}, not {self.kind!r}"
-            )
+        if self.kind is not None:
+            check_kind(self.kind)
 
     def _has_weights(self) -> bool:
         """Return whether the sets of the column are weighted, by its type or its first set."""

@@ -11,6 +11,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from fnmatch import fnmatch
 from types import MappingProxyType
 from typing import Any, NamedTuple, get_args
 
@@ -217,7 +218,7 @@ def _in_folder(path: str, layout: Layout) -> Iterator[_Found]:
         filter(os.path.isfile, selection), key=lambda file: file.replace(os.sep, "/")
     )
     if not files:
-        raise _nothing(printable(path), layout)
+        raise _nothing(printable(path), layout, inside)
     real = os.path.realpath(path)
     for file in files:
         identity = os.path.join(real, os.path.relpath(file, path))
@@ -316,12 +317,17 @@ def _data_files(path: str, opened: Callable[[str], Any]) -> set[str]:
     return names
 
 
-def _nothing(name: str, layout: Layout) -> DataError:
+def _nothing(name: str, layout: Layout, inside: Iterable[str] = ()) -> DataError:
     if layout.glob is not None:
+        deep = f"**/{layout.glob}"
+        is_deeper = any(fnmatch(os.path.basename(file), layout.glob) for file in inside)
+        note = (
+            f"; {deep!r} matches files of its folders"
+            if is_deeper
+            else files_of(os.path.join(name, ""))
+        )
         return DataError(
-            name,
-            None,
-            f"no file in this folder matches {layout.glob!r}{files_of(os.path.join(name, ''))}",
+            name, None, f"no file in this folder matches {layout.glob!r}{note}"
         )
     what = layout.format or ".parquet, .arrow, .jsonl, .csv, .tsv, .txt, .docx or .pdf"
     return DataError(

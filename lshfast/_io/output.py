@@ -93,10 +93,13 @@ class Output(str):
             if os.path.isdir(self):
                 raise IsADirectoryError(is_folder(name))
             kinds = ".jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz) or .parquet"
-            raise ValueError(
-                f"{name}: unknown kind of output: not {kinds}; output_format (--output-format) "
-                "says what it is"
-            )
+            step = "output_format (--output-format) says what it is"
+            if format_and_codec is not None and format_and_codec[0] == "npy":
+                step = (
+                    ".parquet holds vectors; in Python, vectors[lshfast.dedup(vectors).keep] is "
+                    "an array"
+                )
+            raise ValueError(f"{name}: unknown kind of output: not {kinds}; {step}")
         return format_and_codec
 
     @cached_property

@@ -17,7 +17,7 @@ from collections.abc import (
     Sized,
 )
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -336,10 +336,26 @@ def _are_weighted(items: Any) -> bool:
     return isinstance(items, WeightedSets)
 
 
+def check_kind(kind: str) -> None:
+    """Raise ValueError if a name is no kind of items.
+
+    Examples
+    --------
+    >>> check_kind("vectors")
+    Traceback (most recent call last):
+    ...
+    ValueError: kind must be one of text, set, weighted, vector, code, not 'vectors'
+    """
+    kinds = get_args(Kind)
+    if kind not in kinds:
+        raise ValueError(f"kind must be one of {', '.join(kinds)}, not {kind!r}")
+
+
 def kind_in_memory(items: Any, kind: Kind | None) -> Kind:
     """Return the kind of a collection, given the user's choice or None; "set" may mean weighted."""
     if kind is None:
         return kind_of(items)
+    check_kind(kind)
     weighted = kind == "set" and (
         _are_weighted(items) or _kinds_in_memory(items) == ["weighted"]
     )

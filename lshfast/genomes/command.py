@@ -55,7 +55,11 @@ GENOMES_OPTIONS = (
         "save_sketches", "Write the sketches of INPUT for sourmash: .sig, .sig.gz."
     ),
     *options_named("html"),
-    daily_option("glob", None, "Files of a folder to read, such as '*.fa.gz'."),
+    daily_option(
+        "glob",
+        None,
+        "Files of a folder to read: '*.fa.gz'; '**/*.fa.gz' for its folders too.",
+    ),
     Option(
         "max_unpacked", "16G", "The most that a file may unpack to.", metavar="SIZE"
     ),

@@ -141,9 +141,11 @@ class GenomesSummary(Account):
                 f"{self.against_rejected:,} rejected" if self.against_rejected else ""
             )
             yield figure("against", self.against, "sketches", rejected)
-        unknown = ""
-        if self.unknown:
-            unknown = (
+        note = ""
+        if self.sketched < 2 and self.against is None:
+            note = "a file is one genome; --records compares the records of a file"
+        elif self.unknown:
+            note = (
                 f"{self.unknown:,} left out: fewer than {LEAST_HASHES} hashes of a sketch give no "
                 "ANI; a smaller "
                 "--scaled samples more"
@@ -152,7 +154,7 @@ class GenomesSummary(Account):
             "pairs",
             self.pairs,
             f"{self.least.column} at least {self.least.value:g}",
-            unknown,
+            note,
         )
 
 

@@ -123,7 +123,8 @@ class SequenceFiles:
                 )
             if glob is None and os.path.isdir(place):
                 raise ValueError(
-                    f"{printable(place)}: a folder needs glob (--glob), such as '*.fa.gz'"
+                    f"{printable(place)}: a folder needs glob (--glob), such as '*.fa.gz', or "
+                    "'**/*.fa.gz' for its folders too"
                 )
         files = list_files(places, Layout(format="text", glob=glob, on_error=on_error))
         return cls(

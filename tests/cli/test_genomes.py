@@ -307,3 +307,13 @@ def test_outputs_are_no_inputs(files, tmp_path):
         "--save-sketches",
         tmp_path / "b.sig",
     )
+
+
+def test_one_genome_says_how_its_records_are_compared(files, tmp_path):
+    advice = "--records compares the records of a file"
+    alone = run("genomes", files[0], "-o", tmp_path / "alone.csv", "--scaled", 50)
+    assert advice in " ".join(alone.stderr.split())
+    for number, options in enumerate((["--records"], ["--against", files[1]])):
+        out = tmp_path / f"{number}.csv"
+        several = run("genomes", files[0], "-o", out, "--scaled", 50, *options)
+        assert advice not in " ".join(several.stderr.split())

@@ -389,7 +389,14 @@ def test_inputs_that_cannot_be(tmp_path: Path) -> None:
             open_corpus(inputs)
         assert "\n" not in str(caught.value)
     for options, reason in (
-        ({"glob": "*.md"}, r"no file in this folder matches '\*.md'"),
+        (
+            {"glob": "*.md"},
+            r"no file in this folder matches '\*.md'; in its folder are",
+        ),
+        (
+            {"glob": "x.t?t"},
+            r"matches 'x.t\?t'; '\*\*/x.t\?t' matches files of its folders",
+        ),
         ({"glob": "/x"}, "glob '/x'"),
         ({"order_column": "n"}, "has no order column 'n'"),
         ({"on_error": "ignore"}, "on_error must be 'stop' or 'skip', not 'ignore'"),

@@ -94,6 +94,7 @@ def test_rejected_rows_are_compressed(tmp_path, source):
     [
         ({"output": "kept.txt"}, "unknown kind of output"),
         ({"removed": "removed.arrow"}, "unknown kind of output"),
+        ({"output": "kept.npy"}, r".parquet holds vectors; in Python, vectors\["),
         (
             {"output_format": "xml"},
             "output_format must be one of jsonl, csv, tsv, parquet, not 'xml'",

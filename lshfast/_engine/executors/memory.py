@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ from lshfast._engine.options.declaration import Options
 from lshfast._engine.options.rules import NAMES_OF_PLAN, options_of, takes_options
 from lshfast._engine.plan import Grouping, Keep, KeepValues, plan_for
 from lshfast._engine.preference import check_keep
-from lshfast._items.kind import collected, kind_in_memory
+from lshfast._items.kind import check_kind, collected, kind_in_memory
 from lshfast.kernels.text import TextError
 from lshfast.shingling import Unit
 
@@ -363,10 +363,8 @@ def pairs(
 def _items_of(source: Any, options: Options) -> ItemsInMemory:
     """Return the items of a caller, with the plan of a run over them."""
     kind_name = options.kind
-    if kind_name is not None and kind_name not in get_args(Kind):
-        raise ValueError(
-            f"kind must be one of {', '.join(get_args(Kind))}, not {kind_name!r}"
-        )
+    if kind_name is not None:
+        check_kind(kind_name)
     source = collected(source)
     plan_options = options.picked(NAMES_OF_PLAN)
     kind = item_kind(kind_in_memory(source, kind_name))

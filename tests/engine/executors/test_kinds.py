@@ -594,11 +594,12 @@ def test_options_of_other_kinds_are_refused(options, name, tmp_path):
 def test_options_of_other_kinds():
     with pytest.raises(ValueError, match="radius is for"):
         lshfast.dedup(["a text"], radius=3)
-    with pytest.raises(
-        ValueError,
-        match="kind must be one of text, set, weighted, vector, code, not 'image'",
-    ):
-        lshfast.dedup(["a text"], kind="image")
+    for verb in (lshfast.dedup, lshfast.pairs, lshfast.check):
+        with pytest.raises(
+            ValueError,
+            match="kind must be one of text, set, weighted, vector, code, not 'image'",
+        ):
+            verb(["a text"], threshold=0.9, kind="image")
 
 
 def test_too_many_removed_rows_write_nothing(tmp_path):
