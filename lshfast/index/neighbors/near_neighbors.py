@@ -105,8 +105,8 @@ class NearNeighbors(StoredIndex):
     searches, and returns the nearest. Up to about a million vectors with "angle" or "cosine", it
     scans codes instead: the sides of random hyperplanes on which the vectors lie. Then it computes
     its distance to the entries with near codes. It may miss an entry, but every distance is exact.
-    The tables, or the bits of a code, are planned for the least product of expected work and memory
-    before anything is inserted: see `describe`.
+    The plan of the tables or codes is made before anything is inserted. It is the plan that has the
+    smallest product of query time and memory and reaches the recall: see `describe`.
 
     Parameters
     ----------
