@@ -24,6 +24,7 @@ from lshfast.records.links.assignment import likely_assignment
 from lshfast.records.links.decision import (
     CandidateScores,
     all_scores,
+    among_unmatched,
     least_scores,
     scorers_of,
 )
@@ -175,6 +176,12 @@ class LearntModel:
             return None
         scores = network.parts((i, j)).sum(axis=1)
         return float(network.weights.probability(scores).mean())
+
+    def among_unmatched(self, sizes: tuple[int, int]) -> LearntModel:
+        """Return the model of two tables of which each record has one match at most."""
+        assert isinstance(self.learnt, Network)
+        weights = among_unmatched(self.learnt.weights, sizes)
+        return replace(self, learnt=replace(self.learnt, weights=weights))
 
     def scores(self, task: LinkTask, pairs: BlockedPairs) -> CandidateScores:
         """Score the pairs that are compared."""

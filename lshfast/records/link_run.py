@@ -183,13 +183,22 @@ class LinkRun:
 
     def assign(self) -> None:
         """Score the candidates, and choose links and, unless it is given, how many a record has."""
-        self._score()
+        with self.times.stage("compare"):
+            self.scores = self.model.scores(self.task, self.candidates)
+            self._choose_assignment()
+        self._link()
+
+    def _choose_assignment(self) -> None:
+        """Choose how many links a record has; if it has one, its rivals count."""
+        by_patterns = isinstance(self.model.learnt, Network) and not self.linkage.single
         if self.options.assign is None:
             assign = self.model.assign
-            if isinstance(self.model.learnt, Network) and not self.linkage.single:
+            if by_patterns:
                 assign = probable_assignment(self.scores)
             self.options = replace(self.options, assign=assign)
-        self._link()
+        if by_patterns and self._assignment == "one-to-one":
+            self.model = self.model.among_unmatched(self.linkage.sizes)
+            self.scores = self.model.scores(self.task, self.candidates)
 
     def learn_from_seeds(self) -> None:
         """Learn from the seeds of one table if links by other weights leave them."""

@@ -19,6 +19,7 @@ from lshfast.records.comparison.levels import FieldComparer
 from lshfast.records.comparison.nearness import EXACT_LEVEL, FieldLevels
 from lshfast.records.comparison.synonyms import Synonyms
 from lshfast.records.link_run import LinkRun
+from lshfast.records.links.decision import among_unmatched
 from lshfast.records.links.scoring import (
     IndependentFields,
     PairScorer,
@@ -261,6 +262,16 @@ class RecordModel:
             run.scores.least,
             run.task.synonyms,
         )
+
+    def of_tables(self, sizes: Sequence[int]) -> RecordModel:
+        """Return the model of whole tables, of which those of the run were samples."""
+        weights = self.weights
+        if weights is None or weights.unmatched_bits is None:
+            return self
+        first, second = sizes
+        whole_weights = among_unmatched(weights, (first, second))
+        least = self.least + weights.prior_bits - whole_weights.prior_bits
+        return replace(self, weights=whole_weights, least=least)
 
     def columns(self, side: int) -> list[str]:
         """Return the columns of one side that are compared."""

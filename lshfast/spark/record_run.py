@@ -243,7 +243,7 @@ class _RecordRun:
             for table, share in zip(self._tables, shares, strict=True)
         ]
         run = linked_run(sample, self._options)
-        model = RecordModel.of(run)
+        model = RecordModel.of(run).of_tables(sizes)
         pairs = self._pairs_above(model)
         options = replace(self._options, assign=run.options.assign)
         links = self._chosen(pairs, model, options) if len(pairs) else self._none()

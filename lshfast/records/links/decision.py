@@ -17,6 +17,7 @@ from lshfast.records.linkage import Linkage
 from lshfast.records.links.assignment import assigned, equally_good, one_to_one
 from lshfast.records.links.clusters import Clusters, cluster_rows
 from lshfast.records.links.labels import NO_LABELS, PairLabels
+from lshfast.records.links.matchings import matching_probabilities, unmatched_bits
 from lshfast.records.links.scoring import (
     IndependentFields,
     PairScorer,
@@ -24,14 +25,18 @@ from lshfast.records.links.scoring import (
     WeightScorer,
 )
 from lshfast.records.options import LinkOptions
-from lshfast.records.results.outlook import THRESHOLDS, ThresholdStep, threshold_steps
+from lshfast.records.results.outlook import (
+    EQUAL_RIVALS,
+    THRESHOLDS,
+    ThresholdStep,
+    threshold_steps,
+)
 from lshfast.records.weights.fellegi_sunter import LinkWeights, with_prior
 from lshfast.records.weights.prior import MARGIN_BITS, prior_of_scores
 
 PROBABILITY = 0.5  # of a match, for a link
 POINTS_SHARE = 0.75  # of all points, for a link
 POINTS_BITS = 40.0  # that all points count as, in the evidence for groups
-TINY = 1e-6  # rounding errors of probabilities stay below
 
 
 @dataclass(frozen=True)
@@ -132,8 +137,7 @@ def links_above(
 ) -> ChosenLinks:
     """Choose links that score enough, or at least `least`, and add the pairs marked the same.
 
-    If k pairs of a record of a one-to-one link are equally good, at most one of them is a match:
-    the probability of the link is at most 1 / k.
+    A one-to-one link must be as probable as the threshold says beside its rivals, too.
     """
     if least is None:
         least = scored.least
@@ -158,8 +162,10 @@ def links_above(
     if scored.weights is not None:
         probabilities = scored.weights.probability(scores[links])
         if assign == "one-to-one" and not linkage.single:
-            most = 1 / equally_good(i, j, scores, links, linkage.sizes)
-            is_kept = most >= scored.weights.probability(least) - TINY
+            most = probable_beside_rivals(
+                i, j, scores, links, scored.weights, linkage.sizes
+            )
+            is_kept = most >= scored.weights.probability(least) - EQUAL_RIVALS
             probabilities = np.minimum(probabilities, most)[is_kept]
     links = links[is_kept]
     chosen_links = ChosenLinks(
@@ -172,6 +178,30 @@ def links_above(
         greedy,
     )
     return with_marked(chosen_links, scored, labels)
+
+
+def probable_beside_rivals(
+    i: Int64Array,
+    j: Int64Array,
+    scores: Float64Array,
+    links: Int64Array,
+    weights: LinkWeights,
+    sizes: tuple[int, int],
+) -> Float64Array:
+    """Return the greatest probability that one-to-one links of pairs can have beside their rivals.
+
+    Weights that know the rivals of a record say nothing of equal ones: of k pairs of a record that
+    are equally good, at most one is a match.
+    """
+    if weights.unmatched_bits is None:
+        return np.asarray(1 / equally_good(i, j, scores, links, sizes), np.float64)
+    return matching_probabilities(i, j, scores + weights.prior_bits, sizes)[links]
+
+
+def among_unmatched(weights: LinkWeights, sizes: tuple[int, int]) -> LinkWeights:
+    """Return weights of two tables of which each record has one match at most."""
+    matches = weights.prior * sizes[0] * sizes[1]
+    return replace(weights, unmatched_bits=unmatched_bits(matches, sizes))
 
 
 def with_marked(

@@ -109,6 +109,9 @@ class LinkWeights:
     of_most : float
         If agreement patterns of two tables are the evidence: the matches of the last step, as times
         the records of the smaller table. Above 1, the fit ended at this bound. Otherwise 0.
+    unmatched_bits : float or None
+        How much greater the odds of records that have no other match are than `prior` says, if each
+        has one at most. None if a record may have several, or if the weights know its rivals.
     """
 
     fields: list[FieldWeights]
@@ -116,11 +119,13 @@ class LinkWeights:
     matches: float
     iterations: int
     of_most: float = 0.0
+    unmatched_bits: float | None = None
 
     @property
     def prior_bits(self) -> float:
-        """The prior as log2 odds."""
-        return float(np.log2(self.prior) - np.log2(1 - self.prior))
+        """The prior as log2 odds, of records that have no other match."""
+        prior_bits = float(np.log2(self.prior) - np.log2(1 - self.prior))
+        return prior_bits + (self.unmatched_bits or 0.0)
 
     def probability(self, bits: npt.ArrayLike) -> Float64Array:
         """Return the probability of a match, from the sum of the weights of a pair."""
