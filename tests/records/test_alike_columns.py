@@ -97,6 +97,14 @@ def test_many_columns_of_long_texts_are_looked_at_in_part():
     assert all(one.likeness(one) == 1 for one in samples)
 
 
+def test_many_values_are_those_of_both_tables():
+    """A tenth of the values of each table are kept, and the same of both."""
+    numbers = RNG.permutation(200_000)[:90_000] + 10**8
+    phones = [f"0{number}" for number in numbers.tolist()]
+    written = [f"({phone[:3]}) {phone[3:]}" for phone in sorted(phones[30_000:])]
+    assert alike_columns([("tel", phones)], [("phone", written)]) == [("tel", "phone")]
+
+
 @pytest.mark.parametrize(
     "values", [[{"a": 1}, {"a": 2}, {"a": 3}], [["a", {"b": 1}], "x", 3]]
 )

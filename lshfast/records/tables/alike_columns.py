@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import ceil
 from shlex import quote
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -92,12 +92,24 @@ class ColumnSample:
 
 
 def _places_with_text(texts: Sequence[str], characters: int) -> Int64Array:
-    """Return the places of some strings that are not blank, at even distances."""
+    """Return the places of some strings that are not blank; of many, those with the least hashes.
+
+    Hashes are those of letters and digits, so that two columns keep the same values.
+    """
     places = np.flatnonzero([bool(text.strip()) for text in texts])
     sizes = np.array([min(len(text), LONGEST) for text in texts], np.int64)
-    most = max(len(places) / MOST_VALUES, sizes[places].sum() / characters)
-    places = places[:: max(1, ceil(most))]
-    return places[np.cumsum(sizes[places], dtype=np.int64) <= characters]
+    if len(places) > MOST_VALUES or sizes[places].sum() > characters:
+        hashes = [letters_hash(texts[place][:LONGEST]) for place in places.tolist()]
+        places = places[np.argsort(np.array(hashes, np.int64), kind="stable")]
+        places = places[:MOST_VALUES]
+        places = places[np.cumsum(sizes[places], dtype=np.int64) <= characters]
+    return np.sort(places)
+
+
+def letters_hash(text: str) -> int:
+    """Return a hash of the letters and digits of a text, in 32 bits."""
+    letters = sorted(filter(str.isalnum, text.casefold()))
+    return crc32("".join(letters).encode("utf-8", "surrogatepass"))
 
 
 def alike_columns(
