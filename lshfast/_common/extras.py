@@ -44,9 +44,8 @@ def _missing_packages(extra: str) -> list[str]:
 
     try:
         requirements = metadata.requires("lshfast") or []
-    except (
-        metadata.PackageNotFoundError
-    ):  # imported from sources that are not installed
+    except metadata.PackageNotFoundError:
+        # The sources are imported without an installation.
         return []
     missing_packages = []
     for requirement in requirements:
