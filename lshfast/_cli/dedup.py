@@ -162,7 +162,7 @@ COMMANDS = (
         examples=(
             "lshfast pairs crawl.jsonl -o pairs.parquet",
             "lshfast pairs photos.csv --column hash --as code --radius 6 -o pairs.csv",
-            "lshfast pairs titles.csv --unit char --size 3 --threshold 0.6 --top 5 -o pairs.csv",
+            "lshfast pairs titles.csv --unit char --threshold 0.6 --top 5 -o pairs.csv",
         ),
     ),
 )

@@ -95,6 +95,7 @@ COMMANDS = (
         (KEY, INPUTS),
         examples=(
             "lshfast explain crawl.jsonl:61 crawl.jsonl --removed removed.csv",
+            "lshfast explain 17 crawl.jsonl --id-column id --removed removed.csv",
             "lshfast explain 17 crawl.jsonl --removed removed.csv --with 3",
         ),
     ),

@@ -37,6 +37,16 @@ class GeneratedCommand(TyperCommand):
     declared: ClassVar[Mapping[str, Option]]
     examples: ClassVar[tuple[str, ...]]
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the parts of the line of usage: [OPTIONS] INPUT... [KEY]."""
+        pieces = [self.options_metavar] if self.options_metavar else []
+        for parameter in self.get_params(ctx):
+            if parameter.param_type_name == "argument":
+                name = parameter.make_metavar(ctx)
+                name += "..." if parameter.nargs == -1 else ""
+                pieces.append(name if parameter.required else f"[{name}]")
+        return pieces
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         rows: dict[str, list[HelpRow]] = {}
         for parameter in self.get_params(ctx):

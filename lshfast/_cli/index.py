@@ -148,7 +148,7 @@ QUERY_OPTIONS = (
     replace(
         OPTIONS["measure"],
         help="Of an index by cosine: angle. Default: that of the index.",
-        metavar="",
+        metavar="MEASURE",
     ),
     output_option(f"key, match, similarity or distance: {TABLES}.", required=False),
     *options_named("output_format", "defuse_formulas"),
@@ -346,6 +346,7 @@ COMMANDS = (
                 examples=(
                     "lshfast index build january.jsonl --id-column id -o seen.lsh",
                     "lshfast index build vectors.npy --threshold 0.9 -o near.lsh",
+                    "lshfast index build crawl.jsonl --shards 8 -o seen",
                 ),
             ),
             Command("add", add, ADD_OPTIONS, (INDEX, INPUTS)),
@@ -358,6 +359,7 @@ COMMANDS = (
                 examples=(
                     "lshfast index query seen.lsh february.jsonl -o matches.csv",
                     'lshfast index query seen.lsh --text "the cat sat on the mat" -k 5',
+                    "lshfast index query near.lsh queries.npy -k 10 -o nearest.csv",
                 ),
             ),
             Command("info", info, (), (INDEX,)),

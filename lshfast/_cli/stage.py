@@ -293,7 +293,9 @@ COMMANDS = (
                 (*PLAN_OPTIONS, QUIET),
                 (PLAN_INPUTS,),
                 examples=(
-                    "lshfast stage plan crawl/ --work work -o kept/ --shards 64",
+                    "lshfast stage plan crawl/ --work work -o kept/",
+                    "lshfast stage plan crawl/ --work work -o kept/ --shards 64 --tasks 16",
+                    "lshfast stage plan crawl/ --work work -o kept/ --removed removed/",
                 ),
             ),
             Command(
@@ -303,6 +305,7 @@ COMMANDS = (
                 (WORK,),
                 examples=(
                     "lshfast stage run work",
+                    "lshfast stage run work --workers 4",
                     "lshfast stage run work --executor slurm",
                 ),
             ),

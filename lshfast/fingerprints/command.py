@@ -107,8 +107,9 @@ COMMANDS = (
                 MATCH_OPTIONS,
                 (MINUTIAE,),
                 examples=(
-                    "lshfast fingerprints match prints.csv -o pairs.csv",
-                    "lshfast fingerprints match suspects.csv --against database.csv -o pairs.csv",
+                    "lshfast fingerprints match prints.csv --square 25 -o pairs.csv",
+                    "lshfast fingerprints match new.csv --against all.csv --square 25 -o p.csv",
+                    "lshfast fingerprints match prints.csv --square 25 --normalize -o p.csv",
                 ),
             ),
         ),

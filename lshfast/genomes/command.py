@@ -125,7 +125,8 @@ COMMANDS = (
         (GENOMES,),
         examples=(
             "lshfast genomes *.fa.gz -o pairs.csv --html genomes.html",
-            "lshfast genomes unknown.fa --against references/ --ani 0.9 -o pairs.csv",
+            "lshfast genomes unknown.fa --against 'known/*.fa' --ani 0.9 -o pairs.csv",
+            "lshfast genomes viruses.fa --records --scaled 10 -o pairs.csv",
         ),
     ),
 )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import floor
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ import numpy as np
 
 from lshfast._common.display import Figure, counted
 from lshfast._common.types import Float64Array, Int64Array, RecordArray
-from lshfast._io.pages.page import render, short
+from lshfast._io.pages.page import brief_names, render, short
 from lshfast._io.pages.svg import Bar, Bin, bars, histogram, matrix
 from lshfast.genomes.search import Least
 from lshfast.genomes.sketches import KmerSketches
@@ -91,6 +90,7 @@ def page_of(
         cards += [("compared with", len(other_names)), ("pairs", len(similar))]
     cards.append(("in no pair", len(names) - len(paired)))
     shown = np.argsort(-values, kind="stable")[:MOST_PAIRS]
+    brief = _brief_names(groups, names) if groups else {}
     return render(
         "genomes.html",
         title=title,
@@ -98,8 +98,8 @@ def page_of(
         cards=[(name, f"{value:,}") for name, value in cards],
         measure=NAMES[least.column],
         histogram=_histogram(values, low, least) if len(similar) else None,
-        sizes=_sizes(groups, names) if groups else None,
-        matrix=_matrix(similar, values, groups, names, low) if groups else None,
+        sizes=_sizes(groups, brief) if groups else None,
+        matrix=_matrix(similar, values, groups, brief, low) if groups else None,
         groups=[
             _group(rows, similar, values, names, labels)
             for rows in groups[:MOST_GROUPS]
@@ -207,9 +207,9 @@ def _histogram(values: Float64Array, low: float, least: Least) -> Any:
     )
 
 
-def _sizes(groups: Sequence[Int64Array], names: Sequence[str]) -> Any:
+def _sizes(groups: Sequence[Int64Array], brief: Mapping[int, str]) -> Any:
     rows = [
-        Bar(_brief(names[rows[0]]), len(rows), f"{len(rows):,}")
+        Bar(brief[int(rows[0])], len(rows), f"{len(rows):,}")
         for rows in groups[:MOST_BARS]
     ]
     return bars(rows, f"The largest groups: {counted(len(groups[0]), 'genome')}")
@@ -219,12 +219,12 @@ def _matrix(
     similar: RecordArray,
     values: Float64Array,
     groups: Sequence[Int64Array],
-    names: Sequence[str],
+    brief: Mapping[int, str],
     low: float,
 ) -> Any:
     """Return the similarities of the genomes of the largest groups."""
-    rows = np.concatenate(groups)[:MOST_CELLS]
-    place = {row: at for at, row in enumerate(rows.tolist())}
+    rows = _rows_of_matrix(groups)
+    place = {row: at for at, row in enumerate(rows)}
     cells = {(at, at): 1.0 for at in range(len(rows))}
     inside = np.isin(similar["i"], rows) & np.isin(similar["j"], rows)
     shown_pairs = similar[inside]
@@ -233,10 +233,18 @@ def _matrix(
         j = place[int(pair["j"])]
         cells[i, j] = max(value - low, 0) / (1 - low)
         cells[j, i] = cells[i, j]
-    brief_names = [_brief(names[row]) for row in rows.tolist()]
-    return matrix(brief_names, cells, "Similarities of all pairs of genomes")
+    return matrix(
+        [brief[row] for row in rows], cells, "Similarities of all pairs of genomes"
+    )
 
 
-def _brief(name: str) -> str:
-    """Return the last part of a path, cut so that it fits next to a picture."""
-    return short(os.path.basename(name) or name, 24)
+def _brief_names(groups: Sequence[Int64Array], names: Sequence[str]) -> dict[int, str]:
+    """Return short names of the genomes that the pictures name, by their rows."""
+    firsts = [int(rows[0]) for rows in groups[:MOST_BARS]]
+    rows = list(dict.fromkeys(firsts + _rows_of_matrix(groups)))
+    return dict(zip(rows, brief_names([names[row] for row in rows]), strict=True))
+
+
+def _rows_of_matrix(groups: Sequence[Int64Array]) -> list[int]:
+    rows: list[int] = np.concatenate(groups)[:MOST_CELLS].tolist()
+    return rows

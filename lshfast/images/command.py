@@ -142,7 +142,7 @@ COMMANDS = (
         examples=(
             "lshfast images photos/ -o copies.csv --html gallery.html",
             "lshfast images photos/ -o copies.csv --orientations",
-            "lshfast images new/ -o copies.csv --against known.parquet --save-hashes all.parquet",
+            "lshfast images new/ -o copies.csv --against known.parquet",
         ),
     ),
 )

@@ -170,11 +170,9 @@ COMMANDS = (
         find_passages,
         PASSAGES_OPTIONS,
         examples=(
-            "lshfast passages essays.jsonl --min-words 12 -o shared.csv --html shared.html",
-            "lshfast passages crawl.jsonl --against benchmark.jsonl --min-words 13 -o shared.csv",
-            "lshfast passages essays.jsonl --min-words 20 --pairs pairs.csv",
+            "lshfast passages essays/ --min-words 12 -o shared.csv --html shared.html",
+            "lshfast passages crawl.jsonl --against test.jsonl --min-words 13 -o out.csv",
             "lshfast passages crawl.jsonl --remove first -o cleaned.jsonl",
-            "lshfast passages crawl.jsonl --remove all --more-than 10 -o cleaned.jsonl",
         ),
     ),
 )

@@ -409,7 +409,8 @@ COMMANDS = (
                 (TABLE_A,),
                 examples=(
                     "lshfast records dedup customers.csv --id-column id -o links.csv",
-                    "lshfast records dedup customers.csv -o links.csv --merged customers-once.csv",
+                    "lshfast records dedup customers.csv -o links.csv --groups groups.csv",
+                    "lshfast records dedup customers.csv -o links.csv --merged once.csv",
                 ),
             ),
         ),

@@ -196,6 +196,7 @@ COMMANDS = (
                 examples=(
                     "lshfast web mirrors urls.txt -o mirrors.csv",
                     "lshfast web mirrors urls.txt -o mirrors.csv --html mirrors.html",
+                    "lshfast web mirrors crawl.parquet --column url -o mirrors.csv",
                 ),
             ),
             Command(
@@ -205,6 +206,8 @@ COMMANDS = (
                 (EDGES,),
                 examples=(
                     "lshfast web contract edges.csv -o contracted.csv --labels merged.csv",
+                    "lshfast web contract edges.csv -o contracted.csv --threshold 0.8",
+                    "lshfast web contract edges.csv -o contracted.csv --same same.csv",
                 ),
             ),
         ),

@@ -158,6 +158,33 @@ def test_the_examples_of_a_help_can_be_parsed(words):
         context.close()
 
 
+@pytest.mark.parametrize(
+    ("words", "usage"),
+    [
+        ("dedup", "[OPTIONS] INPUT..."),
+        ("index query", "[OPTIONS] FILE.lsh [INPUT...]"),
+        ("index remove", "[OPTIONS] FILE.lsh [KEY...]"),
+        ("records match", "[OPTIONS] A B"),
+    ],
+)
+def test_the_usage_names_arguments_as_they_are_typed(words, usage):
+    first_line = run(*words.split(), "-h").stdout.splitlines()[0]
+    assert first_line.endswith(f" {words} {usage}")
+
+
+@pytest.mark.one_case
+@pytest.mark.parametrize("words", every_command(get_command(app)), ids=" ".join)
+def test_a_help_fits_80_columns_and_has_three_examples(words):
+    command = get_command(app)
+    for word in words:
+        command = command.commands[word]
+    help_text = run(*words, "-h", terminal_width=80).stdout
+    if "--help-all" in help_text:
+        help_text += run(*words, "--help-all", terminal_width=80).stdout
+    assert max(map(len, help_text.splitlines())) <= 80
+    assert len(command.examples) in (0, 3)
+
+
 def test_options_of_a_help_stand_under_headings():
     for option in ("-h", "--help-all"):
         lines = run("dedup", option).stdout.splitlines()

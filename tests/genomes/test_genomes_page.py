@@ -1,6 +1,7 @@
 """The page of genomes: pairs and groups, hostile names, each kind of threshold, and outputs all or none."""
 
 import random
+import re
 
 import pytest
 
@@ -79,6 +80,22 @@ def test_the_smallest_hashes_have_no_interval(files):
     assert "ANI (Mash)" in text
     assert "95 %" not in text
     assert "nan" not in text
+
+
+def test_labels_of_pictures_keep_what_distinguishes_names(tmp_path):
+    letters = random.Random(1).choices("ACGT", k=20_000)
+    for number in range(3):
+        folder = tmp_path / "data" / f"GCF_00000000{number}.1"
+        folder.mkdir(parents=True)
+        path = folder / f"GCF_00000000{number}.1_ASM{number}v1_genomic.fna"
+        path.write_text(f">NZ_{number}\n{''.join(letters)}\n")
+    page = tmp_path / "out.html"
+    inputs = [tmp_path / "data", "--glob", "**/*.fna", "--scaled", 50]
+    assert (
+        run("genomes", *inputs, "-o", tmp_path / "p.csv", "--html", page).exit_code == 0
+    )
+    labels = re.findall(r"<text [^>]*class=\"name\"[^>]*>([^<]*)", page.read_text())
+    assert labels[-3:] == [f"00000000{number}.1_ASM{number}v1" for number in range(3)]
 
 
 def test_against_others_there_are_no_groups(files):

@@ -76,7 +76,7 @@ def dedup(
     progress: Progress | None = None,
     **options: Unpack[DedupOptions],
 ) -> DedupResult:
-    """Find near-duplicates among texts, and choose the texts to keep.
+    """Find near-duplicates among texts, sets, vectors or codes, and choose the items to keep.
 
     Two texts are similar if the Jaccard similarity of their sets of shingles is at least the
     threshold. Candidates come from banded MinHash signatures. By default, the exact similarity of
@@ -138,7 +138,9 @@ def dedup(
         more than 64 similar pairs for each text, the join ends, and texts are compared one after
         the other until each has a keeper; the groups are the same. The default is False for
         measure="jaccard", and True for "containment".
-    measure : {"jaccard", "containment"}, default "jaccard"
+    measure : str, optional
+        "jaccard", the default, or "containment" for texts and sets; "cosine", the default, "angle",
+        "euclidean" or "manhattan" for vectors; "hamming", the default, or "tanimoto" for codes.
         With "containment", a text is removed only if a text that is not shorter contains at least
         the threshold of its shingles: |A ∩ B| / |B| for the removed text B and the kept text A,
         which has at least as many different shingles. Of two texts with equally many shingles,
@@ -299,15 +301,15 @@ def pairs(
     progress: Progress | None = None,
     **options: Unpack[PairOptions],
 ) -> npt.NDArray[np.void]:
-    """Find all pairs of similar texts or sets.
+    """Find all pairs of similar texts, sets, vectors or codes.
 
     Parameters
     ----------
     texts, kind, threshold, unit, size, exact, threads, progress
         As for `dedup`.
-    measure : {"jaccard", "containment"}, default "jaccard"
-        With "containment", the similarity of a pair is the share of the text with fewer shingles
-        that the other text contains.
+    measure : str, optional
+        As for `dedup`. With "containment", the similarity of a pair is the share of the text with
+        fewer shingles that the other text contains.
     copies : {"first", "all"}, default "first"
         With "first", an exact copy is paired only with the first row that has the same tokens. With
         "all", it is also paired with every row that this first row is paired with; a thousand

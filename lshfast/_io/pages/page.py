@@ -23,6 +23,9 @@ from lshfast._io.pages.svg import gauge
 # The most characters of a key, a path or an option that a page shows.
 MOST_CHARACTERS = 120
 
+# Characters between the parts of a name.
+NAME_BORDERS = "/\\_|- "
+
 # Examples that a page shows of a range of similarities.
 OVER_RANGE = 8
 
@@ -96,9 +99,43 @@ def short(value: object, most: int = MOST_CHARACTERS) -> str:
     return f"{first_part}…{last_part}"
 
 
+def brief_names(names: Sequence[str], most: int = 24) -> list[str]:
+    """Return short forms of names in which what distinguishes them stays.
+
+    These are the last parts of paths if these parts differ, without what all names have in common
+    at their begin and end, and then cut as by `short`.
+
+    Examples
+    --------
+    >>> brief_names(["a/GCF_000000001.1_genomic.fna", "b/GCF_000000002.1_genomic.fna"])
+    ['000000001.1', '000000002.1']
+    >>> brief_names(["genomes/alder-1.fa"]), brief_names(["x/all.fa", "y/all.fa"])
+    (['alder-1.fa'], ['x/all.fa', 'y/all.fa'])
+    """
+    parts = [os.path.basename(name) or name for name in names]
+    if len(set(parts)) < len(set(names)):
+        parts = list(names)
+    if len(set(parts)) > 1:
+        # Of characters, not of folders.
+        start = os.path.commonprefix(parts)  # noqa: RUF071
+        end = os.path.commonprefix([part[::-1] for part in parts])[::-1]  # noqa: RUF071
+        start = start[: 1 + max(map(start.rfind, NAME_BORDERS))]
+        borders = [place for place in map(end.find, NAME_BORDERS) if place >= 0]
+        end = end[min(borders, default=len(end)) :]
+        inner = [part[len(start) : len(part) - len(end)] for part in parts]
+        if all(inner) and max(map(len, parts)) > most:
+            parts = inner
+    return [short(part, most) for part in parts]
+
+
 def sentence(text: str) -> str:
-    """Return a text that begins with a capital and ends with a full stop."""
-    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+    """Return a text that begins with a capital and ends with a full stop.
+
+    A name before a colon, such as that of a column, stays as it is.
+    """
+    begins_with_name = text.partition(" ")[0].endswith(":")
+    start = text[:1] if begins_with_name else text[:1].upper()
+    return f"{start}{text[1:].rstrip('.')}."
 
 
 def over_range(count: int, most: int = OVER_RANGE) -> Int64Array:

@@ -14,15 +14,17 @@ from lshfast._common.visible import visible
 
 # Units of a picture, about a pixel each: its width, the height of a plot and of a bar of a list,
 # and margins. A narrow window shows a picture smaller and its text larger (style.css): a character
-# is at most so wide there, and a line so high.
+# is at most so wide there, a wide one so much wider, and a line so high.
 WIDTH = 480
-HEIGHT = 220
+HEIGHT = 226
 BAR = 26
 LEFT = 52
 RIGHT = 44
 TOP = 14
-BOTTOM = 40
-CHARACTER = 9
+BOTTOM = 46
+CHARACTER = 10
+WIDE_CHARACTERS = frozenset("ABCDEFGHKMNOPQRSTUVWXYZmw_@%")
+WIDER = 2
 LINE = 18
 HEIGHTS = 0, 0.5, 1  # of a plot, at which lines are
 
@@ -122,7 +124,14 @@ def bars(rows: Sequence[Bar], title: str) -> Any:
 
 def _width_of(labels: Sequence[str]) -> int:
     """Return the width of the longest label in a narrow window."""
-    return CHARACTER * max(map(len, labels), default=0)
+    return max(
+        (
+            CHARACTER * len(label)
+            + WIDER * sum(map(WIDE_CHARACTERS.__contains__, label))
+            for label in labels
+        ),
+        default=0,
+    )
 
 
 def gauge(share: float, kind: str = "removed") -> Any:

@@ -104,6 +104,7 @@ COMMANDS = (
         examples=(
             "lshfast label crawl.jsonl -o labels.csv",
             "lshfast label crawl.jsonl -o labels.csv --precision 0.95",
+            "lshfast label review.csv --records -o labels.csv",
         ),
     ),
 )

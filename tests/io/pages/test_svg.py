@@ -75,15 +75,15 @@ def test_attributes_are_escaped():
 
 
 def test_the_names_and_the_numbers_of_a_picture_have_room():
-    """A character is 9 units wide where a narrow window shows pictures smaller and their text larger."""
-    name, label = "n" * 28, "1,000,000 (100.0%)"
+    """A character is 10 units wide where a narrow window shows pictures smaller and their text larger."""
+    name, label = "n" * 24, "1,000,000 (100.0%)"
     drawn = parsed(bars([Bar(name, 1_000_000, label)], "t"))
     (first, last) = drawn.findall("text")
-    assert float(first.get("x")) >= 9 * len(name)
-    assert float(last.get("x")) + 9 * len(label) <= 480
+    assert float(first.get("x")) >= 10 * len(name)
+    assert float(last.get("x")) + 10 * len(label) <= 480
     drawn = parsed(histogram([Bin(0, 1, 12_000_000)], "t", axis=(0, 1), x_label="x"))
     counts = [text for text in drawn.iter("text") if text.get("class") == "tick left"]
-    assert all(float(text.get("x")) >= 9 * len(text.text) for text in counts)
+    assert all(float(text.get("x")) >= 10 * len(text.text) for text in counts)
 
 
 def test_the_rows_of_a_matrix_do_not_overlap():
