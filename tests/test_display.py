@@ -59,7 +59,7 @@ RESULTS = {
         lambda: web.find_mirrors(
             [f"http://{host}.com/{page}/x" for host in "ab" for page in range(9)]
         ),
-        ["Mirrors of 2 hosts", "mirrors 1 in `removed`", "urls 18"],
+        ["Mirrors of 2 hosts", "mirrors 1 of kept hosts", "urls 18"],
     ),
     "contraction": (
         lambda: web.contract([0, 0, 1, 1], [2, 3, 2, 3]),

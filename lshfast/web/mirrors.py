@@ -136,8 +136,8 @@ class Mirrors(Shown):
                 f"with too few paths to be compared: {self.few:,}",
             ),
             Figure("kept", f"{kept_count:,}"),
-            Figure("mirrors", f"{len(self.hosts) - kept_count:,}", "in `removed`"),
-            Figure("compared", f"{self.compared:,}", "pairs of hosts"),
+            Figure("mirrors", f"{len(self.hosts) - kept_count:,}", "of kept hosts"),
+            Figure("compared", counted(self.compared, "pair"), "of hosts"),
         ]
         return f"Mirrors of {counted(len(self.hosts), 'host')}", figures, ""
 

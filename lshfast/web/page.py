@@ -134,9 +134,10 @@ def _sentences(
     if not len(removed):
         return [f"None of the {hosts} mirrors another one."]
     verb = "mirrors" if len(removed) == 1 else "mirror"
-    kept_hosts = counted(len(np.unique(mirrors.keeper[removed])), "host")
+    kept_count = len(np.unique(mirrors.keeper[removed]))
     sentences = [
-        f"{len(removed):,} of {hosts} {verb} another one: {kept_hosts} with mirrors are kept."
+        f"{len(removed):,} of {hosts} {verb} another one: "
+        f"{counted(kept_count, 'host')} with mirrors {'is' if kept_count == 1 else 'are'} kept."
     ]
     if threshold is not None:
         sentences.append(
