@@ -109,6 +109,8 @@ def coded_task(tables: Sequence[RecordTable], options: LinkOptions) -> LinkTask:
     threads = thread_count(options.threads)
     fields = code_fields(tables, compared, missing, threads)
     held_out_fields = [code_field(field, tables, missing) for field in held_out]
+    if options.held_out_window is not None:
+        check_differences(held_out_fields)
     doubts = value_warnings([*fields, *held_out_fields], names_of(tables))
     overlooked = overlooked_columns(tables, options)
     if overlooked:
@@ -144,6 +146,18 @@ def coded_task(tables: Sequence[RecordTable], options: LinkOptions) -> LinkTask:
         markers_of(fields),
         doubts,
     )
+
+
+def check_differences(fields: Sequence[CodedField]) -> None:
+    """Raise ValueError for fields of which no two values are nearer to each other than others."""
+    for field in fields:
+        if field.kind == "category":
+            name = field.field.name
+            raise ValueError(
+                f"held_out_window limits a difference, but the values of the category {name!r} are "
+                "equal or not: leave out the window, or hold out a number or a date "
+                "(NAME:number, NAME:date)"
+            )
 
 
 def without_fields(

@@ -276,3 +276,18 @@ def test_an_account_that_is_written_otherwise_is_compared(written):
     assert sorted((order[j], i) for i, j in found.pairs()) == [
         (row, row) for row in range(ROWS)
     ]
+
+
+def test_accounts_that_all_have_an_error_are_named_with_the_option():
+    accounts = [str(number) for number in range(10**6, 10**7, 30_011)]
+    names = ["Ann Lee", "Bo Fox", "Cy Day"] * 100
+    wrong = [account[:3] + account[4:] for account in accounts]
+    tables = (
+        {"account": accounts[:ROWS], "name": names},
+        {"account": wrong[:ROWS], "name": names},
+    )
+    (column,) = match_records(*tables).left_out
+    assert "codes that no record of the other table has" in str(column)
+    assert "--field account" in str(column)
+    found = match_records(*tables, fields=["account", "name"])
+    assert found.pairs() == [(row, row) for row in range(ROWS)]

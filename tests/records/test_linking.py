@@ -243,6 +243,17 @@ def test_a_field_that_is_held_out(tables):
         match_records(*tables, id_column="id", held_out="height")
 
 
+def test_a_category_has_no_window():
+    names = {
+        "name": ["Ann Lee", "Bob Ray", "Eve Stone"],
+        "town": ["Rome", "Bath", "Rome"],
+    }
+    message = "the category 'town' are equal or not: leave out the window"
+    with pytest.raises(ValueError, match=message):
+        match_records(names, names, held_out="town:category", held_out_window=3)
+    match_records(names, names, held_out="town:category")
+
+
 @pytest.mark.slow
 def test_a_window_of_the_field_that_is_held_out(tables):
     """Each match was made within 20 days, and random pairs within ten years."""
