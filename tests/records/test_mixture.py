@@ -12,7 +12,7 @@ from lshfast.records.links.clusters import check_groups
 from lshfast.records.tables.coded_fields import code_field
 from lshfast.records.tables.fields import Field
 from lshfast.records.tables.record_table import RecordTable
-from lshfast.records.weights.patterns import count_patterns
+from lshfast.records.weights.patterns import PairPatterns, count_patterns
 from tests.records.syllables import SYLLABLES
 
 MORE_SYLLABLES = [*SYLLABLES, "pol"]
@@ -168,6 +168,26 @@ def test_counts_of_patterns_add_up_to_all_pairs():
             ).sum()
             counted = patterns.counts[patterns.levels[:, number] == 1].sum()
             assert counted == pytest.approx(equal, rel=0.1, abs=30)
+
+
+@pytest.mark.parametrize(
+    ("draws", "weight", "matches"),
+    [(1, 1000.0, 0.0), (3, 1000.0, 0.0), (100, 10.0, 800.0), (100, 0.0, 0.0)],
+)
+def test_few_drawn_pairs_are_no_matches(draws, weight, matches):
+    """Of pairs that were drawn, those beyond two standard errors are matches; counted ones all."""
+    counts = np.array([50.0, 30.0 + draws * weight])
+    patterns = PairPatterns(
+        np.zeros((2, 1), np.uint8),
+        counts,
+        np.array([50.0, 30.0]),
+        np.array([0.0, draws * weight**2]),
+        np.zeros(0, np.int64),
+        np.array([5.0, 0.0]),
+        np.array([0.0, 10.0]),
+    )
+    found = patterns.matches(np.array([0.5, 1.0]))
+    np.testing.assert_allclose(found, [5 + 45 / 2, 20 + matches])
 
 
 @pytest.mark.slow

@@ -287,7 +287,7 @@ def learn_network(
         mixture.steps,
         mixture.of_most,
     )
-    expected = float((patterns.counts * mixture.probabilities).sum())
+    expected = float(matches.sum())
     among_candidates = float((patterns.counted * mixture.probabilities).sum())
     reached = among_candidates / expected if expected >= 1 else 1.0
     names = [comparer.coded.field.name for comparer in comparers]
