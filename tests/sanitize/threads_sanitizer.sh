@@ -1,15 +1,13 @@
 #!/bin/sh
-# Builds the tables of an index with the thread sanitizer and has eight threads ask while one writes: C alone, under a
-# lock of POSIX; and the extension, under a Gate and as an LSHIndex. The sanitizer must stay silent, and must see the race
-# when the lock is left out. Needs gcc, its libtsan and Cython; PYTHON names the interpreter.
+# Builds what readers and writers of an index share with the thread sanitizer and has eight threads ask while one writes:
+# the C of the tables alone, under a lock of POSIX; and the modules, under a Gate, in an index on each store, and in
+# sessions. The sanitizer must stay silent, and must see the race when the lock is left out. They ask for a million keys in
+# all. Needs gcc, its libtsan, Cython and redis-server; PYTHON names the interpreter.
 set -eu
 cd "$(dirname "$0")/../.."
 python=${PYTHON:-python3}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-flags="-O1 -g -std=gnu11 -fsanitize=thread -Isrc"
-sources="$(ls src/tables/*.c src/slots/*.c src/bits/*.c | grep -v _module) src/bands/bands.c src/bands/bands_avx512.c src/cpu/cpu.c"
-distances=$(ls src/distances/*.c | grep -v _module)
 export TSAN_OPTIONS="exitcode=66 halt_on_error=0 report_signal_unsafe=0"
 # Some kernels lay out memory in a way that the sanitizer of older compilers does not know.
 plain="setarch -R"
@@ -19,12 +17,12 @@ $plain true 2>/dev/null || plain=""
 silent() {
     name=$1
     shift
-    if ! timeout 120 "$@" >"$folder/output" 2>&1 || grep -q "WARNING: ThreadSanitizer" "$folder/output"; then
+    if ! timeout 1200 "$@" >"$folder/output" 2>&1 || grep -q "WARNING: ThreadSanitizer" "$folder/output"; then
         cat "$folder/output" >&2
         echo "$name: failed" >&2
         exit 1
     fi
-    echo "$name: silent"
+    echo "$name: silent" "$(tail -n 1 "$folder/output")"
 }
 
 # racy NAME COMMAND...: without the lock, the sanitizer sees it
@@ -36,23 +34,23 @@ racy() {
     echo "$name: seen"
 }
 
-# shellcheck disable=SC2086 (the lists are meant to be split)
-gcc $flags -Wall -Wextra tests/sanitize/threads_tables.c $sources -o "$folder/threads_tables" -pthread
+# The first build takes minutes, later ones compile what changed.
+LSHFAST_SANITIZE=thread "$python" setup.py -q build_ext --build-lib "$folder/built"
+tar -cf - --exclude='*.so' lshfast | tar -C "$folder/built" --skip-old-files -xf -
+
+sources="$(ls src/tables/*.c src/slots/*.c src/bits/*.c | grep -v _module) src/bands/bands.c src/bands/bands_avx512.c src/cpu/cpu.c"
+# shellcheck disable=SC2086 (the list is meant to be split)
+gcc -O1 -g -std=gnu11 -fsanitize=thread -Isrc -Wall -Wextra tests/sanitize/threads_tables.c $sources -lm \
+    -o "$folder/threads_tables" -pthread
 silent "C under a lock" $plain "$folder/threads_tables"
 racy "C without a lock" $plain "$folder/threads_tables" without
 
-include=$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')
-suffix=$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))')
-cp -r lshfast "$folder/lshfast"
-for module in tables names tables_codes tables_queries tables_search; do
-    rm -f "$folder/lshfast/kernels/$module$suffix"
-    "$python" -m cython -3 -I . -I src/tables "src/tables/${module}_module.pyx" --module-name "lshfast.kernels.$module" \
-        -o "$folder/${module}_module.c" >"$folder/output" 2>&1 || { cat "$folder/output" >&2; exit 1; }
-    # shellcheck disable=SC2086
-    gcc $flags -w -shared -fPIC -fvisibility=hidden -I"$include" "$folder/${module}_module.c" $sources $distances -lm \
-        -o "$folder/lshfast/kernels/$module$suffix"
-done
-threaded="$plain env LD_PRELOAD=$(gcc -print-file-name=libtsan.so) PYTHONPATH=$folder $python tests/index/threads_index.py"
+threaded="$plain env LD_PRELOAD=$(gcc -print-file-name=libtsan.so) PYTHONPATH=$folder/built:. $python tests/index/threads_index.py"
 silent "BandTables under a Gate" $threaded gate
-silent "LSHIndex" $threaded index
 racy "BandTables without a Gate" $threaded without
+silent "LSHIndex in memory" $threaded memory 300000
+silent "LSHIndex in a file" $threaded file 250000
+silent "LSHIndex in a folder of shards" $threaded shards 200000
+silent "LSHIndex in LMDB" $threaded lmdb 200000
+silent "LSHIndex in Redis" $threaded redis 30000
+silent "Sessions" $threaded sessions 20000
