@@ -80,7 +80,7 @@ def matching_probabilities(
     array([0.5  , 0.5  , 0.999])
     """
     odds = np.exp2(np.clip(bits, -LARGEST_BITS, LARGEST_BITS))
-    probabilities = odds / (1 + odds)
+    probabilities: Float64Array = odds / (1 + odds)
     has_rivals = np.bincount(i, minlength=sizes[0])[i] > 1
     has_rivals |= np.bincount(j, minlength=sizes[1])[j] > 1
     rivals = np.flatnonzero(has_rivals)
