@@ -30,7 +30,6 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
-    "sphinx_design",
 ]
 exclude_patterns = ["build", "examples", "samples", "**.ipynb_checkpoints"]
 suppress_warnings = ["ref.python"]  # one name of several objects, in types such as "path"
