@@ -172,10 +172,10 @@ def test_counts_of_patterns_add_up_to_all_pairs():
 
 @pytest.mark.parametrize(
     ("draws", "weight", "matches"),
-    [(1, 1000.0, 0.0), (3, 1000.0, 0.0), (100, 10.0, 800.0), (100, 0.0, 0.0)],
+    [(1, 1000.0, 0.0), (4, 1000.0, 2000.0), (100, 10.0, 900.0), (100, 0.0, 0.0)],
 )
 def test_few_drawn_pairs_are_no_matches(draws, weight, matches):
-    """Of pairs that were drawn, those beyond two standard errors are matches; counted ones all."""
+    """Of pairs that were drawn, those beyond their standard error are matches; counted ones all."""
     counts = np.array([50.0, 30.0 + draws * weight])
     patterns = PairPatterns(
         np.zeros((2, 1), np.uint8),

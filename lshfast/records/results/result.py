@@ -41,8 +41,10 @@ class LinkResult(Linked, Shown):
     scores : ndarray of float64, shape (n,)
         Sums of the scores of the fields: log2 of likelihood ratios (bits), or points.
     probabilities : ndarray of float64, shape (n,), or None
-        The probability that a pair is a match, given its score, by the estimated weights, and at
-        most 1 / k if k pairs of a record of a one-to-one link are equally good; None for points.
+        The probability that a pair is a match, given its score, by the estimated weights. For
+        one-to-one links of two tables it also counts other pairs of the two records, and how many
+        records are left without a match; it is at most about 1 / k if k pairs are equally good.
+        None for points.
     parts : ndarray of float64, shape (n, fields)
         The score of each field.
     fields : list of CodedField

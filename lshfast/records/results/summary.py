@@ -43,8 +43,8 @@ class LinkSummary(Shown):
     clusters : Clusters or None
         The groups of one table; None for two tables.
     ambiguous : int
-        One-to-one links that were left out, because k pairs of one of their records are equally
-        good, and 1 / k is below the threshold.
+        One-to-one links that were left out, because other pairs of their records leave them a
+        probability below the threshold: 1 / k if k pairs are equally good.
     greedy : int
         One-to-one links that were chosen greedily, the best first, since chains of pairs connect
         too many records for the greatest sum of scores.

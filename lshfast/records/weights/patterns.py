@@ -30,7 +30,7 @@ SAMPLED_EQUAL = 40_000  # of the pairs that agree in one field
 MOST_SAMPLED_EQUAL = 12 * SAMPLED_EQUAL  # of the pairs that agree in any field
 SAMPLED_ROWS = 20_000  # of the smaller table, whose candidates are kept by row
 PIECE = 1 << 18  # pairs that are compared at a time
-SAMPLE_ERRORS = 2.0  # standard errors of sampled matches, which do not count
+SAMPLE_ERRORS = 1.0  # standard errors of sampled matches, which do not count
 
 Levels = npt.NDArray[np.uint8]
 Rows = tuple[Int64Array, Int64Array]
@@ -122,16 +122,14 @@ class PairPatterns:
         """Return how many pairs of each pattern are matches, from the probability of those that
         nobody marked.
 
-        Of the pairs that were not counted, as many count as their sample shows: one pair that was
-        drawn may stand for a thousand.
+        Pairs that were drawn are matches only beyond the error of their number: one of them may
+        stand for a thousand.
         """
-        sampled = (self.counts - self.counted) * probabilities
-        number = float(sampled.sum())
-        error = SAMPLE_ERRORS * float(self.variances @ probabilities**2) ** 0.5
-        if number > 0:
-            sampled *= max(0.0, 1 - error / number)
+        sampled = np.maximum(
+            0.0, self.counts - self.counted - SAMPLE_ERRORS * self.variances**0.5
+        )
         unmarked = self.counted - self.same - self.different
-        return unmarked * probabilities + sampled + self.same
+        return (unmarked + sampled) * probabilities + self.same
 
     @property
     def total(self) -> float:
