@@ -277,3 +277,20 @@ def test_every_test_and_benchmark_that_contributors_are_told_to_run_exists():
                     if not any((TREE / place / name).exists() for place in (folder, ""))
                 ]
     assert missing_names == []
+
+
+def test_locked_versions_have_hashes():
+    """Each is one version, and names all files that may be installed for it."""
+    lines = read("packaging/locked.txt").replace("\\\n", " ").splitlines()
+    requirements = [
+        line for line in lines if line and not line.lstrip().startswith("#")
+    ]
+    assert len(requirements) > 5
+    for requirement in requirements:
+        assert re.fullmatch(
+            r"[\w.-]+==[\w.]+( ;[^-]*)?(\s+--hash=sha256:[0-9a-f]{64})+\s*", requirement
+        ), requirement
+    locked = {requirement.split("==")[0] for requirement in requirements}
+    project = pyproject()["project"]
+    needed = project["dependencies"] + project["optional-dependencies"]["cli"]
+    assert {split(one)[0] for one in needed} - {"lshfast"} <= locked

@@ -10,6 +10,8 @@ import pytest
 import lshfast
 from lshfast import DataError, dedup_files
 from lshfast._common import run_key
+from lshfast.stages.stage_plan import PLAN_FILE
+from tests.faults.scenarios import SCENARIOS
 
 PACKAGE = Path(lshfast.__file__).parent
 
@@ -45,9 +47,8 @@ def spellings(number):
     ]
 
 
-@pytest.mark.parametrize("capped", [False, True], ids=["in memory", "within a cap"])
-def test_keys_are_in_no_file_and_no_error(tmp_path, monkeypatch, capped):
-    """Neither in outputs, nor in what a run that fails leaves in its work folder."""
+def drawn_numbers(monkeypatch):
+    """Return a list that gets the numbers of all keys that are drawn from now on."""
     numbers = []
     real = run_key._drawn_below
 
@@ -58,6 +59,13 @@ def test_keys_are_in_no_file_and_no_error(tmp_path, monkeypatch, capped):
         return number
 
     monkeypatch.setattr(run_key, "_drawn_below", drawn)
+    return numbers
+
+
+@pytest.mark.parametrize("capped", [False, True], ids=["in memory", "within a cap"])
+def test_keys_are_in_no_file_and_no_error(tmp_path, monkeypatch, capped):
+    """Neither in outputs, nor in what a run that fails leaves in its work folder."""
+    numbers = drawn_numbers(monkeypatch)
     rows = [
         f'{{"id": "r{at}", "text": "one two three four five {at // 2}"}}\n'
         for at in range(40)
@@ -87,9 +95,35 @@ def test_keys_are_in_no_file_and_no_error(tmp_path, monkeypatch, capped):
         dedup_files(source, threads=1)
     contents.append(str(caught.value).encode())
     assert len(numbers) >= 4
-    for number in numbers:
-        for spelling in spellings(number):
-            assert not any(spelling in content for content in contents)
+    assert not any(shows(content, numbers) for content in contents)
+
+
+def shows(content, numbers):
+    """Return whether one of some numbers stands in bytes."""
+    return any(
+        spelling in content for number in numbers for spelling in spellings(number)
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["clusters", "against", "records", "passages", "web", "stages"]
+)
+def test_keys_are_in_no_file_of_other_commands(tmp_path, monkeypatch, name):
+    """But in the plan of stages, which only its owner can read."""
+    numbers = drawn_numbers(monkeypatch)
+    scenario = SCENARIOS[name]
+    scenario.prepare(tmp_path)
+    scenario.run(tmp_path)
+    files = {
+        path.name: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()
+    }
+    with_keys = {name for name, content in files.items() if shows(content, numbers)}
+    assert numbers
+    assert with_keys == ({PLAN_FILE} if name == "stages" else set())
+    if name == "stages" and os.name == "posix":
+        (plan,) = tmp_path.rglob(PLAN_FILE)
+        assert plan.stat().st_mode & 0o077 == 0
 
 
 def test_keys_are_not_shown():
@@ -101,10 +135,14 @@ def test_keys_are_not_shown():
 
 @pytest.mark.slow
 def test_no_pickle_is_read_from_a_file():
-    """Nor a format of others that runs code."""
+    """Nor a format of others that runs code, nor a text as code."""
     found = {}
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.keyword):
+                assert node.arg != "allow_pickle" or ast.unparse(node.value) == "False"
+            if isinstance(node, ast.Name):
+                assert node.id not in ("eval", "exec", "Unpickler"), path
             if not isinstance(node, ast.Attribute) or not isinstance(
                 node.value, ast.Name
             ):
@@ -112,5 +150,8 @@ def test_no_pickle_is_read_from_a_file():
             name = f"{node.value.id}.{node.attr}"
             if name in ("pickle.load", "pickle.loads", "marshal.loads", "shelve.open"):
                 found.setdefault(path.relative_to(PACKAGE).as_posix(), set()).add(name)
-            assert name not in ("yaml.load", "joblib.load", "torch.load"), path
+            assert name not in (
+                *("yaml.load", "joblib.load", "torch.load"),
+                *("pickle.Unpickler", "pandas.read_pickle", "marshal.load"),
+            ), path
     assert set(found) <= set(READERS_OF_PICKLES), found
