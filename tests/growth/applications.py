@@ -1,11 +1,13 @@
 """Worst inputs of records, images, genomes, web and fingerprints."""
 
 import random
+from typing import get_args
 
 import numpy as np
 
 from lshfast import fingerprints, genomes, images, records, web
 from lshfast.families import GridSquares
+from lshfast.records.tables.fields import Kind
 from tests.growth.cases import case
 
 SECURITY = "docs/understand/security.md"
@@ -59,6 +61,13 @@ def blocks_as_large_as_may_be(n):
             "city": [f"{row % 97}" for row in numbers],
         }
     )
+
+
+@case("records dedup", 300, is_weekly=True)
+def one_huge_block(n):
+    """All records share one value; their names make some pairs."""
+    table = {"name": [f"n{row // 2} k" for row in range(n)], "city": ["x"] * n}
+    return dedup(table, rules=["key:city", "key:name"])
 
 
 @case("records dedup", 300, is_weekly=True)
@@ -135,8 +144,11 @@ LONG_VALUES = (
     lambda n: "1/1/" * (n // 4),
     lambda n: "a" + "\u0301" * n,
     lambda n: "a@" * (n // 2),
+    lambda n: "1 a st, " * (n // 8),
+    lambda n: "apt 1 " * (n // 6),
+    lambda n: "a." * (n // 2) + "@b",
 )
-KINDS = "code", "number", "date", "phone"
+KINDS = get_args(Kind)
 
 
 def declare_long_values():

@@ -45,6 +45,32 @@ def signatures_that_are_equal(n):
     return filled_and_queried(lshfast.LSHIndex(0.8, 128), rows, rows[:20])
 
 
+def unmixed(numbers):
+    """Return integers whose mix64 (src/field.h) are the given numbers."""
+    numbers = numbers ^ numbers >> 31 ^ numbers >> 62
+    numbers = numbers * 0x319642B2D24D8EC3 % 2**64
+    numbers = numbers ^ numbers >> 27 ^ numbers >> 54
+    numbers = numbers * 0x96DE1B173F119089 % 2**64
+    return numbers ^ numbers >> 30 ^ numbers >> 60
+
+
+@case("LSHIndex", 300)
+def keys_with_one_hash(n):
+    """The upper half of the hash, by which a table finds a key, is the same for all."""
+    keys = np.array([unmixed(9 << 32 | row) for row in range(n)], np.uint64)
+    keys = keys.astype(np.int64)
+    rows = np.random.default_rng(1).integers(0, 2**60, (n, 16), dtype=np.uint64)
+    index = lshfast.LSHIndex(num_perm=16, bands=4, rows_per_band=4)
+
+    def work():
+        index.insert(keys, rows)
+        assert index.contains(keys).all()
+        index.remove(keys[::2])
+        index.insert(keys[::2], rows[::2])
+
+    return work
+
+
 @case("LSHIndex", 200)
 def equal_signatures_that_are_removed(n):
     rows = signatures(n)

@@ -6,6 +6,7 @@ import numpy as np
 
 import lshfast
 from lshfast import exact, passages
+from lshfast.join.pair_arrays import PAIR
 from tests.growth.cases import case
 
 SECURITY = "docs/understand/security.md"
@@ -298,6 +299,26 @@ def colliding_keys(n):
     keys = lshfast.choose_bands(0.8, 32).keys(signatures)
     copies = lshfast.find_copies(sets)
     return lambda: {"output": len(lshfast.candidates(keys, copies=copies)[0])}
+
+
+def complete_graph(pairs):
+    """Return a number of rows, and all pairs of them, which are about as many as `pairs`."""
+    rows = int((2 * pairs) ** 0.5) + 1
+    found = np.ones(rows * (rows - 1) // 2, PAIR)
+    found["i"], found["j"] = np.triu_indices(rows, 1)
+    return rows, found
+
+
+@case("component_groups", 2000)
+def components_of_a_dense_graph(n):
+    rows, pairs = complete_graph(n)
+    return lambda: lshfast.component_groups(rows, pairs) and None
+
+
+@case("star_groups", 2000)
+def stars_of_a_dense_graph(n):
+    rows, pairs = complete_graph(n)
+    return lambda: lshfast.star_groups(rows, pairs) and None
 
 
 @case("recommend", 1000)
