@@ -25,17 +25,15 @@ from lshfast.records.links.scoring import (
     WeightScorer,
 )
 from lshfast.records.options import LinkOptions
-from lshfast.records.results.outlook import (
-    EQUAL_RIVALS,
-    THRESHOLDS,
-    ThresholdStep,
-    threshold_steps,
-)
+from lshfast.records.results.outlook import THRESHOLDS, ThresholdStep, threshold_steps
 from lshfast.records.weights.fellegi_sunter import LinkWeights, with_prior
 from lshfast.records.weights.prior import MARGIN_BITS, prior_of_scores
 
 PROBABILITY = 0.5  # of a match, for a link
 POINTS_SHARE = 0.75  # of all points, for a link
+TINY = 1e-6  # rounding errors of probabilities stay below
+# Two pairs of a record that are equally good have a little less than a half each: this is added.
+EQUAL_RIVALS = 0.02
 POINTS_BITS = 40.0  # that all points count as, in the evidence for groups
 
 
@@ -165,7 +163,7 @@ def links_above(
             most = probable_beside_rivals(
                 i, j, scores, links, scored.weights, linkage.sizes
             )
-            is_kept = most >= scored.weights.probability(least) - EQUAL_RIVALS
+            is_kept = most >= scored.weights.probability(least) - TINY
             probabilities = np.minimum(probabilities, most)[is_kept]
     links = links[is_kept]
     chosen_links = ChosenLinks(
@@ -195,7 +193,8 @@ def probable_beside_rivals(
     """
     if weights.unmatched_bits is None:
         return np.asarray(1 / equally_good(i, j, scores, links, sizes), np.float64)
-    return matching_probabilities(i, j, scores + weights.prior_bits, sizes)[links]
+    chances = matching_probabilities(i, j, scores + weights.prior_bits, sizes)[links]
+    return np.asarray(chances + EQUAL_RIVALS * 4 * chances * (1 - chances))
 
 
 def among_unmatched(weights: LinkWeights, sizes: tuple[int, int]) -> LinkWeights:

@@ -19,8 +19,6 @@ from lshfast.records.weights.fellegi_sunter import LinkWeights
 
 # Probabilities of which the outlook is shown.
 THRESHOLDS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
-# Two pairs of a record that are equally good have a probability of nearly a half each.
-EQUAL_RIVALS = 0.02
 FEW_MATCHES = 0.01  # of the records of the smaller table
 CLOSE_BITS = 1.0  # between the threshold and a link that is near it
 MANY_CLOSE = 0.3  # of the links are near the threshold
@@ -131,7 +129,7 @@ def threshold_steps(probabilities: Float64Array) -> list[ThresholdStep]:
     total = float(probabilities.sum())
     steps = []
     for threshold in THRESHOLDS:
-        links = probabilities[probabilities >= threshold - EQUAL_RIVALS]
+        links = probabilities[probabilities >= threshold]
         precision = float(links.mean()) if len(links) else 1.0
         recall = float(links.sum()) / total if total else 1.0
         steps.append(ThresholdStep(threshold, len(links), precision, recall))
