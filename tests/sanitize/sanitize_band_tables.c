@@ -345,6 +345,70 @@ static void check_crowd(void) {
     band_tables_end(&index);
 }
 
+/* Signatures of somebody else, as those of a file, and the codes of their rows. */
+static void check_fixed(void) {
+    enum { FIXED = 2 * BAND_TABLES_GROUP + 3, SLOTS = 4, HEAD = 1, TAIL = SLOTS - HEAD };
+    struct band_tables index;
+    uint64_t *signatures = numbers(FIXED * K);
+    for (size_t i = 0; i < FIXED * K; i++) signatures[i] = anything();
+    CHECK(band_tables_begin(&index, source, K, BANDS, ROWS, NAMES_INTEGERS, 16 * K * sizeof(uint64_t)) == TABLES_DONE);
+    enum tables_outcome outcome = TABLES_NO_MEMORY;
+    for (size_t at = 1; outcome != TABLES_DONE; at++) {
+        fail(at, 0);
+        outcome = band_tables_fix(&index, signatures, FIXED);
+        fail(0, 0);
+        note((uint64_t)outcome);
+    }
+    index.slots = SLOTS;
+    index.head = HEAD;
+    outcome = TABLES_NO_MEMORY;
+    for (size_t at = 1; outcome != TABLES_DONE; at++) {
+        fail(at, 0);
+        outcome = band_tables_code(&index);
+        fail(0, 0);
+        note((uint64_t)outcome);
+    }
+    CHECK(index.limit == FIXED);
+    for (size_t row = 0; row < FIXED; row++) {
+        CHECK(band_tables_has(&index, row) && band_tables_signature(&index, row) == signatures + row * K);
+        CHECK(index.heads[row] == signatures[row * K]); /* one word: a group has its rows one after the other */
+        CHECK(memcmp(index.tails + row * TAIL, signatures + row * K + HEAD, TAIL * sizeof *signatures) == 0);
+    }
+    band_tables_end(&index);
+    free(signatures);
+}
+
+/* Names whose bytes are gathered once most of them belong to rows that are gone, and a table that grows for names to come. */
+static void check_long_names(void) {
+    enum { MANY = 5000, LENGTH = 300 };
+    struct band_tables index;
+    CHECK(band_tables_begin(&index, source, 1, 1, 1, NAMES_STRINGS, 1 << 12) == TABLES_DONE);
+    names_set_key(&index.names, 5, 6);
+    uint8_t *texts = buffer(MANY * LENGTH), *fresh = calloc(MANY, 1);
+    struct names_one *names = buffer(MANY * sizeof *names);
+    int64_t *rows = buffer(MANY * sizeof *rows), *found = buffer(MANY * sizeof *found);
+    size_t done = 0, compared = 0, gone = MANY * 3 / 4;
+    for (size_t i = 0; i < MANY; i++) {
+        memcpy(texts + i * LENGTH, &i, sizeof i);
+        names[i] = names_string(texts + i * LENGTH, LENGTH);
+    }
+    CHECK(band_tables_admit(&index, names, 10, rows, fresh, &done) == TABLES_DONE);
+    CHECK(band_tables_expect(&index, 0, 10, MANY - 10) == TABLES_DONE);
+    CHECK(!tables_is_crowded(index.names.table, MANY - 10));
+    done = 0;
+    CHECK(band_tables_admit(&index, names + 10, MANY - 10, rows + 10, fresh + 10, &done) == TABLES_DONE);
+    CHECK(band_tables_unwritten(&index, rows, MANY) == 0); /* none has a signature yet */
+    CHECK(band_tables_turn(&index, rows, gone, BAND_TABLES_IN_USE, BAND_TABLES_FREE) == gone);
+    CHECK(band_tables_unused(&index, rows + gone, MANY - gone) == MANY - gone && band_tables_unused(&index, rows, MANY) == 0);
+    band_tables_release(&index, rows, gone);
+    CHECK(index.names.used < (MANY - gone) * LENGTH * 2);
+    CHECK(names_find_strings(&index.names, names, MANY, found, SIZE_MAX, &compared) == MANY);
+    for (size_t i = 0; i < MANY; i++) CHECK(found[i] == (i < gone ? -1 : rows[i]));
+    note(index.names.used);
+    free(texts), free(fresh), free(names), free(rows), free(found);
+    band_tables_end(&index);
+}
+
 /* Answers that need more room than there is, and sizes that no memory has. */
 static void check_limits(void) {
     struct tables_heap heap = {source, 0, NULL};
@@ -371,6 +435,8 @@ static void check_limits(void) {
 int main(void) {
     check_growth();
     check_crowd();
+    check_fixed();
+    check_long_names();
     check_limits();
     return print_digest();
 }

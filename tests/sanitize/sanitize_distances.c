@@ -136,8 +136,36 @@ static void check_products(void) {
     }
 }
 
+/* A point becomes a vector of length 1, or zeros if its norm is wrong. */
+static void check_units(void) {
+    for (size_t dim = 1; dim < 40; dim++) {
+        const int wide = (int)below(2);
+        double norm = 0;
+        uint64_t *point = numbers(1 + dim);
+        float *unit = floats(dim);
+        for (size_t i = 0; i < dim; i++) {
+            const double x = (double)below(1000) / 8 + 1;
+            const float small = (float)x;
+            norm += x * x;
+            if (wide) memcpy(point + 1 + i, &x, sizeof x);
+            else memcpy((float *)(point + 1) + i, &small, sizeof small);
+        }
+        const double norms[] = {norm, norm * 1.001, 0, -norm, (double)INFINITY, (double)NAN};
+        for (size_t i = 0; i < COUNT(norms); i++) {
+            double square = 0;
+            memcpy(point, norms + i, sizeof norm);
+            CHECK(products_unit(point, dim, wide, unit) == (i == 0));
+            for (size_t j = 0; j < dim; j++) square += (double)unit[j] * (double)unit[j];
+            CHECK(fabs(square - (i == 0)) < 1e-5);
+        }
+        note_double(norm);
+        free(point), free(unit);
+    }
+}
+
 int main(void) {
     check_distances();
+    check_units();
     check_products();
     return print_digest();
 }

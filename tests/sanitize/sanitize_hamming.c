@@ -256,6 +256,7 @@ static void check_similar(size_t n, size_t words, int ordered) {
     const size_t m = 6, k = 5, first_row = 40;
     const double least[] = {1e-9, 0.3, 0.5, 1.0};
     uint64_t *codes = codes_of(n, words), *asked = codes_of(m, words), *ranks = numbers(n), *pairs = numbers(n * m);
+    uint64_t *rank_of_pair = numbers(n * m); /* 2^31 less the similarity in units of 2^-31, rounded down */
     uint8_t *live = buffer(n);
     uint16_t *counts = buffer(n * sizeof *counts), *asked_counts = buffer(m * sizeof *counts);
     uint32_t *order = buffer(n * sizeof *order);
@@ -281,6 +282,7 @@ static void check_similar(size_t n, size_t words, int ordered) {
             unsigned a = asked_counts[j], b = ones_of_code(codes + i * words, words);
             unsigned distance = distance_of(codes + i * words, asked + j * words, words), both = (a + b - distance) / 2;
             CHECK(values[j * n + i] == (both ? (double)both / (double)(a + b - both) : 0.0));
+            rank_of_pair[j * n + i] = ((uint64_t)1 << 31) - (both ? ((uint64_t)both << 31) / (a + b - both) : 0);
         }
     }
     note_bytes(values, n * m * sizeof *values);
@@ -310,10 +312,8 @@ static void check_similar(size_t n, size_t words, int ordered) {
         for (size_t j = 0; j < m; j++) {
             size_t wanted = 0;
             for (size_t i = 0; i < n; i++) {
-                const double value = values[j * n + i];
-                if (!live[i] || value == 0) continue;
-                ranks[wanted++] = (((uint64_t)1 << 31) - (uint64_t)(value * ((uint64_t)1 << 31) * (1 + 1e-12))) << 32 |
-                                  (first_row + i);
+                if (!live[i] || values[j * n + i] == 0) continue;
+                ranks[wanted++] = rank_of_pair[j * n + i] << 32 | (first_row + i);
             }
             sort(ranks, wanted);
             hamming_settle_best(best + j);
@@ -328,6 +328,7 @@ static void check_similar(size_t n, size_t words, int ordered) {
     free(asked);
     free(ranks);
     free(pairs);
+    free(rank_of_pair);
     free(live);
     free(counts);
     free(asked_counts);
