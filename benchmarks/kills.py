@@ -232,6 +232,7 @@ class CommandRuns:
         self.temporary = folder / "tmp"
         self.outputs = [folder / "kept", folder / "removed"]
         self.old: dict[str, str] = {}
+        self.killed: Callable[[int], bool] | None = None  # what was killed last
 
     def prepare(self) -> None:
         """Remove what an earlier run has written."""
@@ -255,6 +256,7 @@ class CommandRuns:
     ) -> Run:
         """Run to the end."""
         self.prepare()
+        self.killed = kill
         start = time.perf_counter()
         command = Command(self.command(), self.temporary)
         is_killed = kill is not None and command.kill_after(moment, kill)
@@ -340,6 +342,13 @@ class StageRuns(CommandRuns):
 
     def is_done(self, status: int) -> bool:
         return len(list((self.folder / "work").glob("apply-*.json"))) == 4
+
+    def left(self) -> list[str]:
+        """Return the names of files that should not be there; killed commands leave temporary folders."""
+        names = super().left()
+        if self.killed is kill_group:
+            names = [name for name in names if not name.startswith("lshfast-")]
+        return names
 
 
 class ReplacingRuns(CommandRuns):

@@ -11,6 +11,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -62,6 +63,8 @@ def _outcome(work: str, stage: Any, task: int) -> bytes:
 class WorkerProcess:
     """A process that runs tasks one after another; use it as a context manager.
 
+    Its temporary files are in a folder that is removed when it has ended, also if it was killed.
+
     Parameters
     ----------
     work : str
@@ -71,6 +74,7 @@ class WorkerProcess:
     def __init__(self, work: str) -> None:
         self._work = work
         self._process: subprocess.Popen[bytes] | None = None
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._is_closed = False
         self._in_use = threading.Lock()
 
@@ -89,11 +93,15 @@ class WorkerProcess:
         """Wait for the end of the process, if there is one, and return its status."""
         process = self._process
         self._process = None
-        if process is None:
-            return 0
-        with suppress(OSError), process:
-            process.communicate()
-        return process.wait()
+        status = 0
+        if process is not None:
+            with suppress(OSError), process:
+                process.communicate()
+            status = process.wait()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+            self._temporary = None
+        return status
 
     def run(self, stage: StageName, task: int) -> bool:
         """Run a task as `run_task` does.
@@ -114,7 +122,13 @@ class WorkerProcess:
         if self._process is None:
             command = [sys.executable, "-c", _PROGRAM, self._work, *sys.path]
             pipe = subprocess.PIPE
-            self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe)
+            self._temporary = tempfile.TemporaryDirectory(
+                prefix="lshfast-", ignore_cleanup_errors=True
+            )
+            environment = {**os.environ, "TMPDIR": self._temporary.name}
+            self._process = subprocess.Popen(
+                command, stdin=pipe, stdout=pipe, env=environment
+            )
         process = self._process
         if self._is_closed:
             process.kill()

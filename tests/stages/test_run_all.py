@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from lshfast import DataError, TooManyRemovedError, stages
+from lshfast.stages import worker
 from tests.cli.commands import failing, run
 from tests.stages.runs import corpus, in_memory, joined, write_files
 from tests.stages.slurm_cluster import PROGRAMS, program, slurm_cluster
@@ -70,6 +71,25 @@ def test_a_run_goes_on_where_it_ended(folder):
     calls.clear()
     stages.run_all(work, executor="inline", progress=lambda *call: calls.append(call))
     assert calls == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+def test_killed_processes_leave_no_temporary_files(tmp_path, monkeypatch):
+    """Nor do those that end by themselves."""
+    program = (
+        "import os, sys, tempfile; path = tempfile.mkdtemp(); open(path + '/file', 'w'); "
+        "print(path, file=sys.stderr); sys.stdin.readline(); os.kill(os.getpid(), {signal})"
+    )
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        monkeypatch.setattr(worker, "_PROGRAM", program.format(signal=int(number)))
+        with (
+            pytest.raises(worker.WorkerEndedError),
+            worker.WorkerProcess("") as process,
+        ):
+            process.run("sketch", 0)
+        assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow
