@@ -64,6 +64,7 @@ REPLACED = {
     "spark/test_workers.py": "_CHECKED_APPLICATIONS",
     "stages/test_file_parts.py": "SHARD_BYTES",
     "stages/test_memory.py": "BLOCK_RECORDS MOST_OPEN PIECE_RECORDS UNION_BYTES",
+    "stages/test_run_all.py": "_PROGRAM",
     "stages/test_tasks.py": "BLOCK_RECORDS",
     "test_fingerprints.py": "PIECE_PAIRS PIECE_VALUES",
     "web/test_mirrors.py": "BATCH_URLS",
