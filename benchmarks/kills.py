@@ -171,10 +171,13 @@ class Command:
             importlib.import_module(module)
         self._pid = os.fork()
         if self._pid:
+            # In the child too: a kill may come before it runs, and a child before this.
+            with contextlib.suppress(PermissionError, ProcessLookupError):
+                os.setpgid(self._pid, self._pid)
             return
         status = 1
         try:
-            os.setsid()
+            os.setpgid(0, 0)
             os.environ |= {"TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)}
             tempfile.tempdir = None
             sys.argv = ["lshfast", *arguments]
