@@ -62,7 +62,6 @@ REPLACED = {
     "spark/test_records.py": "PAIRS_AT_ONCE",
     "spark/test_tasks.py": "BATCH_PAIRS PAIRS_OF_PART",
     "spark/test_workers.py": "_CHECKED_APPLICATIONS",
-    "stages/test_run_all.py": "_PROGRAM",
     "stages/test_file_parts.py": "SHARD_BYTES",
     "stages/test_memory.py": "BLOCK_RECORDS MOST_OPEN PIECE_RECORDS UNION_BYTES",
     "stages/test_run_all.py": "_PROGRAM",
