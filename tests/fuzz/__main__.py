@@ -66,7 +66,7 @@ def command_of(name: str, options: argparse.Namespace, folder: Path) -> list[str
         f"-seed={options.seed + 1}",
         "-max_len=1024",
         "-len_control=0",
-        "-entropic=0",  # half of the time, and no more edges
+        "-entropic=0",  # it took a third of the time, for few edges
         "-timeout=120",
         "-rss_limit_mb=4000",
         "-print_final_stats=1",
