@@ -287,7 +287,8 @@ def learn_network(
         mixture.steps,
         mixture.of_most,
     )
-    expected = float(matches.sum())
+    # All that the sample shows, so that further rules are tried where they may be missing.
+    expected = float((patterns.counts * mixture.probabilities).sum())
     among_candidates = float((patterns.counted * mixture.probabilities).sum())
     reached = among_candidates / expected if expected >= 1 else 1.0
     names = [comparer.coded.field.name for comparer in comparers]
