@@ -232,8 +232,8 @@ class RecordModel:
             comparer = scorer.comparer
             if not isinstance(comparer, FieldComparer):
                 raise ValueError(
-                    "whole records tell the matches of these tables, whose words are weighted by "
-                    "all records; link them on one machine, or give scoring='points'"
+                    "these tables are matched by the similarity of whole records, which weights "
+                    "words by all records; link them on one machine, or give scoring='points'"
                 )
             if comparer.coded.kind == "text":
                 name = comparer.coded.field.name
