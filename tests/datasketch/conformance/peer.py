@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import sys
@@ -46,11 +47,15 @@ class BloomFilter:
         )
 
 
-if "datasketch.lsh_bloom" not in sys.modules:
-    stand_in = ModuleType("pybloomfilter")
-    stand_in.BloomFilter = BloomFilter  # type: ignore[attr-defined]
-    sys.modules["pybloomfilter"] = stand_in
+stand_in = ModuleType("pybloomfilter")
+stand_in.BloomFilter = BloomFilter  # type: ignore[attr-defined]
+sys.modules["pybloomfilter"] = stand_in
 
 import datasketch  # noqa: E402
+from datasketch import lsh_bloom  # noqa: E402
+
+if lsh_bloom.pybloomfilter is not stand_in:  # another test has imported it before
+    importlib.reload(lsh_bloom)
+    datasketch.MinHashLSHBloom = lsh_bloom.MinHashLSHBloom
 
 __all__ = ["datasketch"]
