@@ -344,14 +344,15 @@ def entered_again(rng: Draws, disc: dict[str, Any]) -> dict[str, Any]:
     return again
 
 
-def one_disc_database() -> Linked:
+def one_disc_database(count: int = 9400, again: int = 300, seed: int = 13) -> Linked:
     """Discs entered by users, of which few occur twice: as CDDB."""
-    rng = Draws(13)
-    every = discs(9400, rng)
+    rng = Draws(seed)
+    every = discs(count, rng)
     entered = [*enumerate(every)]
     named = [number for number, disc in entered if not disc["tracks"][0].endswith("1")]
     entered += [
-        (number, entered_again(rng, every[number])) for number in rng.sample(named, 300)
+        (number, entered_again(rng, every[number]))
+        for number in rng.sample(named, again)
     ]
     records: list[Labelled] = []
     for number, disc in entered:

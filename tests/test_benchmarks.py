@@ -26,6 +26,46 @@ def test_names_have_the_parameters():
     ] == []
 
 
+# As docs/understand/records.md names them, and as the script does.
+GENERATED_TABLES = {
+    "films in two databases": "films",
+    "products of two shops": "products",
+    "payments": "payments",
+    "people with up to six records": "fake people",
+    "historical people": "historical people",
+    "discs, 3 % have a duplicate": "discs",
+}
+
+
+@pytest.mark.weekly
+def test_the_page_of_records_has_the_quality_of_this_version():
+    page = (ROOT / "docs" / "understand" / "records.md").read_text("utf-8")
+    command = [sys.executable, "benchmarks/linkage.py", "-", "--ids", "--only"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [*command, *GENERATED_TABLES.values()],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for title, name in GENERATED_TABLES.items():
+        written = re.search(
+            rf"^\| (?:\*generated:\* )?{re.escape(title)} \|(?:[^|]*\|){{2}} ([\d.]+) \|",
+            page,
+            re.MULTILINE,
+        )
+        measured = re.search(
+            rf"^{name} +[\d,]+(?: x [\d,]+)? +[\d,]+ +(?:yes)? +([\d.]+)",
+            done.stdout,
+            re.MULTILINE,
+        )
+        assert written, name
+        assert measured, name
+        assert abs(float(written[1]) - float(measured[1])) <= 0.002, name
+
+
 @pytest.mark.weekly
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 @pytest.mark.parametrize(

@@ -207,11 +207,11 @@ class LinkRun:
             return
         if supported(self.task, self.scores, seeds):
             return
-        if self._denied_by_patterns():
-            self.trust_patterns()
-            return
         words = RecordWords(self.linkage, self.model.differing)
         alike = seeds_alike(words, seeds)
+        if alike is None and self._denied_by_patterns():
+            self.trust_patterns()
+            return
         self.seeds_used = len(alike or seeds)
         self._calibrate(alike or seeds)
         self._score()

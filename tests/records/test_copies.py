@@ -1,5 +1,7 @@
 """One table of texts: families of alike products are not linked, and copies among them are."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,8 @@ from lshfast.records.tables.record_table import RecordTable
 from lshfast.records.weights.calibration import FoundSeeds
 from lshfast.records.weights.copies import RecordWords, seeds_alike
 from lshfast.records.weights.rivals import PairsWithin
+
+ROOT = Path(__file__).parents[2]
 
 NOUNS = [
     "camera",
@@ -112,6 +116,43 @@ def test_copies_among_families_are_linked(percent):
     links = set(dedup_records(table, threads=1).pairs())
     assert len(links & pairs) >= 0.8 * len(pairs)
     assert len(links & pairs) >= 0.8 * len(links)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.weekly)])
+def test_few_discs_that_were_entered_twice_are_found(seed, monkeypatch):
+    """Most links by weights join albums of one artist, and patterns find many more pairs like them."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    from linkage_works import one_disc_database
+
+    table, _, numbers = one_disc_database(1200, 40, seed)
+    first_rows: dict[int, int] = {}
+    truth = set()
+    for row, number in enumerate(numbers):
+        first = first_rows.setdefault(number, row)
+        if first != row:
+            truth.add((first, row))
+    links = set(dedup_records(table, threads=1).pairs())
+    assert len(links & truth) >= 0.45 * len(truth)
+    assert len(links & truth) >= 0.7 * len(links)
+
+
+@pytest.mark.slow
+def test_numbers_that_records_share_by_chance_are_no_codes():
+    """Of 2,000 residents, 400 or so have a house number that one other has."""
+    rng = np.random.default_rng(1)
+    streets = ["oak", "hill", "church", "mill", "park", "station", "queen", "bridge"]
+    first_names = ["ann", "eve", "max", "leo", "ida", "tom", "zoe", "jan", "mia"]
+    names = [
+        f"{rng.choice(first_names)} {rng.choice(PARTS)}{rng.choice(PARTS)}{rng.choice(PARTS)}"
+        for _ in range(2000)
+    ]
+    addresses = [
+        f"{rng.integers(1000, 3500)} {rng.choice(streets)} street, {rng.choice(PARTS)}ton"
+        for _ in names
+    ]
+    result = dedup_records({"name": names, "address": addresses}, threads=1)
+    assert len(result) <= 2
 
 
 @pytest.mark.slow

@@ -50,6 +50,10 @@ FEWEST_ALIKE = 0.25
 KNOWN_WORD = 2
 RARE_CODE = 2
 LONG_CODE = 4
+# Of codes that two records have: the square of their number by chance, as times the product of
+# those of one record and of three, and the greatest part of them if codes are to tell copies.
+CHANCE_OF_TWO = 1.5
+MOST_BY_CHANCE = 0.5
 # Chance is measured between these similarities.
 SIMILARITIES = np.array([0.3, 0.45, 0.6, 0.75, 0.9], np.float64)
 STEPS = 300
@@ -81,7 +85,8 @@ class WordEvidence:
         How many other words, up to 2, both records have that the other lacks and a third record
         has.
     shares_code : ndarray of bool, shape (pairs,)
-        Whether they share a long word with a digit that no third record has.
+        Whether they share a long word with a digit that no third record has, unless as many words
+        would have two records by chance.
     shares_number : ndarray of bool, shape (pairs,)
         Whether they share a word with a digit.
     """
@@ -143,6 +148,19 @@ class RecordWords:
         """How many records have each word."""
         return Counter(chain.from_iterable(self._words))
 
+    @cached_property
+    def _codes_tell(self) -> bool:
+        """Whether rare codes are rather shared by copies than by chance.
+
+        If records get n codes at random, such as house numbers, the codes of k records are Poisson
+        distributed: those of two are the square root of 3/2 times those of one and of three.
+        """
+        records_of_codes = Counter(
+            count for word, count in self._counts.items() if is_code(word)
+        )
+        by_chance = (CHANCE_OF_TWO * records_of_codes[1] * records_of_codes[3]) ** 0.5
+        return by_chance < MOST_BY_CHANCE * records_of_codes[2]
+
     def compared(self, i: Int64Array, j: Int64Array) -> WordEvidence:
         """Compare the words of pairs of rows."""
         pairs = zip(i.tolist(), j.tolist(), strict=True)
@@ -157,9 +175,8 @@ class RecordWords:
         a_has_number, a_words = self._different(a - b)
         b_has_number, b_words = self._different(b - a)
         shared = [word for word in a & b if has_digit(word)]
-        shares_code = any(
-            len(word) >= LONG_CODE and self._counts[word] <= RARE_CODE
-            for word in shared
+        shares_code = self._codes_tell and any(
+            is_code(word) and self._counts[word] <= RARE_CODE for word in shared
         )
         return (
             a_has_number + b_has_number,
@@ -184,6 +201,11 @@ def has_digit(word: str) -> bool:
     (True, False)
     """
     return any(map(str.isdigit, word))
+
+
+def is_code(word: str) -> bool:
+    """Return whether a word is long, and has a digit."""
+    return len(word) >= LONG_CODE and has_digit(word)
 
 
 def contradicted_share(words: RecordWords, i: Int64Array, j: Int64Array) -> float:
