@@ -9,6 +9,7 @@ copies.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -158,7 +159,8 @@ class RecordWords:
         records_of_codes = Counter(
             count for word, count in self._counts.items() if is_code(word)
         )
-        by_chance = (CHANCE_OF_TWO * records_of_codes[1] * records_of_codes[3]) ** 0.5
+        product = records_of_codes[1] * records_of_codes[3]
+        by_chance = math.sqrt(CHANCE_OF_TWO * product)
         return by_chance < MOST_BY_CHANCE * records_of_codes[2]
 
     def compared(self, i: Int64Array, j: Int64Array) -> WordEvidence:
