@@ -88,16 +88,9 @@ class Terminal:
             self._watch.__exit__()
 
     def page(self, options: Options) -> PageOutput | None:
-        if options.html is None:
-            return None
-        from lshfast._engine.pages.run_pages import PageOutput
+        from lshfast._engine.pages.run_pages import page_output
 
-        return PageOutput(
-            options.html,
-            options.html_texts,
-            command_line(sys.argv),
-            options.html_column,
-        )
+        return page_output(options, command_line(sys.argv))
 
 
 def command_line(arguments: list[str]) -> str:

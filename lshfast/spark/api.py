@@ -60,6 +60,9 @@ MEASURES_ON_SPARK: dict[Kind, tuple[ItemMeasure, ...]] = {
     "vector": ("cosine",),
 }
 
+# Types of exact keys that Arrow does not have: years and months.
+INTERVALS_OF_MONTHS = "interval year", "interval month"
+
 # The options of a plan that a run on a cluster takes, and one that finds pairs only.
 OF_PLAN = set(of_group("plan"))
 OPTIONS = [name for name in TAKES["spark.dedup"].names if name in OF_PLAN]
@@ -651,8 +654,10 @@ def source_of(
     values_of_keys = None
     if choice.exact_key is not None:
         key_column, values_of_keys = choice.exact_key
-        type_of_column(df, "exact_key", key_column)
-        columns.append(F.col(key_column).alias(KEY))
+        keys = F.col(key_column)
+        if type_of_column(df, "exact_key", key_column).startswith(INTERVALS_OF_MONTHS):
+            keys = keys.cast("interval year to month").cast("string")
+        columns.append(keys.alias(KEY))
     if files:
         columns.append(F.input_file_name().alias(FILE))
     return FrameRows(df.select(*columns), policy, values_of_keys)

@@ -261,6 +261,18 @@ def test_arguments_that_cannot_be_used(spark, arguments, options, error, said):
         lshfast.spark.dedup_with_summary(frame, *arguments, **options)
 
 
+@pytest.mark.parametrize("type_of_keys", ["year", "month", "year to month"])
+def test_exact_keys_of_years_and_months(spark, type_of_keys):
+    frame = spark.sql(
+        f"""select id, concat("only ", id) as text, cast(term as interval {type_of_keys}) as term
+        from values (0, interval '2' year), (1, interval '24' month), (2, null), (3, null),
+        (4, interval '36' month) as rows (id, term)"""
+    )
+    result = lshfast.spark.dedup(frame, exact_key="term")
+    kept = {row.id for row in result.filter("keep").collect()}
+    assert kept == {0, 2, 3, 4}
+
+
 # Keys of several types: a missing one, and numbers that are equal.
 KEYS = [None, float("nan"), 1.0, 2.0, 0.5]
 

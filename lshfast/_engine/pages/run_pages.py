@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from lshfast._common.display import counted
 from lshfast._common.errors import TooManyRemovedError
 from lshfast._common.visible import without_secrets
+from lshfast._engine.options.declaration import Options
 from lshfast._io import check_place
 
 
@@ -29,6 +31,18 @@ class PageOutput:
         from lshfast._io.pages.page import check_page
 
         check_page(self.path)
+
+
+def page_output(options: Options, command: str = "") -> PageOutput | None:
+    """Return the page of a run from its options, None for none; `command` is named on the page."""
+    if options.html is None:
+        if options.html_column is not None:
+            raise ValueError(
+                "html_column (--html-column) needs html (--html), the page that shows the column"
+            )
+        return None
+    path = os.fspath(options.html)
+    return PageOutput(path, options.html_texts, command, options.html_column)
 
 
 def refusal_of(error: TooManyRemovedError | None) -> str:

@@ -8,7 +8,7 @@ import pytest
 from lshfast import DataError, dedup_files
 from lshfast._cli.terminal import command_line
 from lshfast._engine.pages.run_pages import named
-from tests.cli.commands import process, run, write_jsonl
+from tests.cli.commands import failing, process, run, write_jsonl
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -289,3 +289,16 @@ def test_a_column_that_is_not_there_is_named_before_the_work(tmp_path):
         source, html=tmp_path / "p.html", html_column="name"
     )  # it may be in any row
     assert "one two" not in (tmp_path / "p.html").read_text()
+
+
+@pytest.mark.parametrize("options", [[], ["--split", "line"]])
+def test_a_column_without_a_page_is_refused(options, tmp_path):
+    source = tmp_path / "rows.jsonl"
+    source.write_text('{"text": "a", "title": "b"}\n')
+    said = "html_column (--html-column) needs html (--html)"
+    assert said in failing(
+        2, "dedup", source, "--dry-run", "--html-column", "title", *options
+    )
+    if not options:
+        with pytest.raises(ValueError, match=re.escape(said)):
+            dedup_files(source, html_column="title")

@@ -12,7 +12,7 @@ from lshfast._engine.account.report import DedupResult
 from lshfast._engine.account.short_texts import warn_of
 from lshfast._engine.executors.local.job import FileJob
 from lshfast._engine.options.rules import options_of, takes_options
-from lshfast._engine.pages.run_pages import PageOutput
+from lshfast._engine.pages.run_pages import page_output
 from lshfast._engine.plan import Grouping, Keep
 from lshfast._io.files import OnError
 from lshfast.shingling import Unit
@@ -171,9 +171,7 @@ def dedup_files(
     2,is it?
     """
     record = options_of("dedup_files", locals(), options)
-    page = None
-    if html is not None:
-        page = PageOutput(os.fspath(html), record.html_texts, column=record.html_column)
+    page = page_output(record)
     job = FileJob.of_rows(_paths_of(inputs), record.with_(output=output), page)
     result = job.run(progress)
     summary = result.summary
