@@ -76,6 +76,7 @@ from lshfast.records.weights.copies import (
     RecordWords,
     contradict_often,
     copies_of,
+    differ_mostly,
     join_families,
     seeds_alike,
     spread,
@@ -209,9 +210,12 @@ class LinkRun:
             return
         words = RecordWords(self.linkage, self.model.differing)
         alike = seeds_alike(words, seeds)
-        if alike is None and self._denied_by_patterns():
+        if self._denied_by_patterns():
+            by_weights = self.model, self.scores, self.links
             self.trust_patterns()
-            return
+            if alike is None or not differ_mostly(words, self.links):
+                return
+            self.model, self.scores, self.links = by_weights
         self.seeds_used = len(alike or seeds)
         self._calibrate(alike or seeds)
         self._score()

@@ -39,6 +39,8 @@ MOST_CONTROLS = 20_000  # pairs that are no copies
 # articles: at most .69 of the rivals; of catalogues without copies: .88 to 2.2.
 MANY_CONTRADICTED = 0.2
 AS_OFTEN = 0.8
+# Of links by agreement patterns: .81 of discs, most of which are wrong, and .06 of songs.
+MOSTLY_DIFFERENT = 0.5
 # Of the records of catalogues and bibliographies without copies, .008 to .021 are nobody's copy and
 # contradict nothing.
 FEWEST_COPIES = 0.03
@@ -226,6 +228,12 @@ def seeds_alike(words: RecordWords, seeds: FoundSeeds) -> FoundSeeds | None:
     alike = seeds.seeds.copy()
     alike[index[different]] = False
     return replace(seeds, seeds=alike)
+
+
+def differ_mostly(words: RecordWords, links: ChosenLinks) -> bool:
+    """Return whether most links join records of different words, as of albums of an artist."""
+    different = words.compared(spread(links.i), spread(links.j)).different
+    return bool(len(different)) and float(different.mean()) > MOSTLY_DIFFERENT
 
 
 def contradict_often(words: RecordWords, links: ChosenLinks) -> bool:
