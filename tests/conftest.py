@@ -154,8 +154,11 @@ def pytest_collection_modifyitems(config, items):
             tests[item.parent, item.originalname].append(item)
     for cases in plain_tests.values():
         if has_some_cases(cases):  # each of which shows something of its own
-            for item in beyond_some_cases(cases):
+            further = beyond_some_cases(cases)
+            for item in further:
                 item.add_marker(pytest.mark.slow)
+            for item in further[-(-len(further) // 2) :]:
+                item.add_marker(pytest.mark.weekly)
             continue
         slow_items = further_cases(cases)
         for item in slow_items:

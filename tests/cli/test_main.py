@@ -495,7 +495,7 @@ def test_tune_measures_input_or_is_told_its_size(corpus):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize(
     "suffix",
     [

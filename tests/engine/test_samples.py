@@ -85,7 +85,7 @@ def test_a_forecast_over_many_files(tmp_path, monkeypatch, in_file, kind):
 
 
 @pytest.mark.one_case
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize("in_file", [2, pytest.param(5, marks=pytest.mark.slow)])
 def test_near_duplicates_inside_small_files(tmp_path, monkeypatch, in_file):
     """The first and the last row of one file in ten are alike; other files are not alike."""

@@ -76,7 +76,7 @@ def test_a_crowd_is_grouped_as_by_the_walk(groups, keep, threads, joined):
 
 
 @pytest.mark.one_case
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize(
     ("later", "threads"),
     [

@@ -134,7 +134,7 @@ def test_memory_runs_out_in_a_batch(kind, base):
 
 
 @pytest.mark.parametrize("kind", ["int", "str"])
-@pytest.mark.parametrize("base", [0, 4090])
+@pytest.mark.parametrize("base", [pytest.param(0, marks=pytest.mark.weekly), 4090])
 def test_memory_runs_out_in_a_batch_of_one(kind, base):
     n = 300 if base == 0 else 12
     generator = np.random.default_rng(base)

@@ -223,7 +223,7 @@ def told(hub: Hub, *arguments: str) -> tuple[int, str]:
     return made.returncode, made.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_a_data_set_of_the_hub(hub: Hub, texts: str, tmp_path: Path) -> None:
     folder = "hf://datasets/owner/texts/data"
     command = [

@@ -117,7 +117,7 @@ def test_regions_are_guessed():
     assert region_of(digits, "CA").region == "CA"
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_a_table_whose_numbers_do_not_tell_the_region_takes_that_of_the_other():
     digits = [text.translate({ord(c): None for c in " ()-"}) for text in US]
     abroad = [f"+1{text}" for text in digits]

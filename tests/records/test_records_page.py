@@ -251,7 +251,7 @@ def test_hostile_values(tmp_path, texts):
     assert "x\\x00y" in text
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_a_page_is_small(tmp_path):
     wide = {
         f"column {n} {'w' * 300}": ["v" * 5000 + str(row % 7 + n) for row in range(40)]

@@ -517,7 +517,7 @@ def test_a_full_disk_at_each_write_is_one_error_and_the_run_goes_on(
     assert over == (rooms[-NOTES:] if resumed else [])
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_killed_runs_are_resumed(tmp_path):
     """A run is killed after random times until it ends; the outputs are those of a run in memory."""

@@ -229,7 +229,7 @@ def long_strings(folder):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.skipif(
     sys.platform != "linux", reason="the unit of the peak of memory differs"
 )
