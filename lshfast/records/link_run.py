@@ -23,6 +23,7 @@ from lshfast.records.choices import Assignment
 from lshfast.records.link_model import (
     FEWEST_BY_PATTERNS,
     FEWEST_ROWS,
+    HARDLY_ANY_BY_PATTERNS,
     BlockedPairs,
     LearntModel,
     blocked_pairs,
@@ -239,9 +240,15 @@ class LinkRun:
         self._link()
 
     def _denied_by_patterns(self) -> bool:
-        """Return whether agreement patterns show hardly any link to be a match."""
+        """Return whether patterns, and words of links that seeds led to, deny most of the links."""
         precision = self.model.precision_by_patterns(self.links.i, self.links.j)
-        return precision is not None and precision < FEWEST_BY_PATTERNS
+        if precision is None or precision >= FEWEST_BY_PATTERNS:
+            return False
+        from_seeds = isinstance(self.model.learnt, Calibration)
+        if not from_seeds or precision < HARDLY_ANY_BY_PATTERNS:
+            return True
+        words = RecordWords(self.linkage, self.model.differing)
+        return contradict_often(words, self.links)
 
     def link_by_rules(self) -> None:
         """Link by the keys of given rules alone if nothing else links records."""

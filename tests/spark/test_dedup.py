@@ -281,7 +281,11 @@ KEYS = [None, float("nan"), 1.0, 2.0, 0.5]
     ("limits", "options"),
     [
         (Limits(), {"keep": "longest"}),
-        (Limits(0, 1, 0), {"keep": "shortest", "threshold": 0.6}),
+        pytest.param(
+            Limits(0, 1, 0),
+            {"keep": "shortest", "threshold": 0.6},
+            marks=pytest.mark.weekly,
+        ),
         pytest.param(
             Limits(driver_records=1000),
             {"verify": "signature", "normalize": "NFKC"},

@@ -219,11 +219,20 @@ def contradicted_share(words: RecordWords, i: Int64Array, j: Int64Array) -> floa
 
 
 def seeds_alike(words: RecordWords, seeds: FoundSeeds) -> FoundSeeds | None:
-    """Return the seeds without different words; None if these are too few for words to tell."""
+    """Return the seeds without different words; None if words do not tell copies.
+
+    They do not if few seeds are without, or if the others contradict each other as rarely as copies
+    do: names of authors and of journals are written in several ways.
+    """
     index = np.flatnonzero(seeds.seeds)
-    different = words.compared(seeds.i[index], seeds.j[index]).different
+    evidence = words.compared(seeds.i[index], seeds.j[index])
+    different = evidence.different
     fewest = max(FEWEST_SEEDS, FEWEST_ALIKE * len(index))
     if (~different).sum() < fewest:
+        return None
+    if not different.any():
+        return None
+    if evidence.contradicted[different].mean() <= MANY_CONTRADICTED:
         return None
     alike = seeds.seeds.copy()
     alike[index[different]] = False
