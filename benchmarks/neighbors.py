@@ -60,6 +60,7 @@ PROMISES = (
     0.995,
     0.999,
 )
+PIECE = 50  # queries whose products with all points are in memory at once
 RABITQ_BITS = 4
 MOST_BITS = 1 << 14  # of IndexLSH, whose time grows with them
 GRAPHS: Path | None = None  # where graphs of hnswlib are kept
@@ -135,10 +136,16 @@ def nearest(
     points: np.ndarray, queries: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the places and the angles of the nearest points, and a sample of the angles of all."""
-    products = queries @ points.T
-    places = np.argpartition(-products, NEAREST, axis=1)[:, :NEAREST]
-    angles = np.arccos(np.clip(np.take_along_axis(products, places, axis=1), -1, 1))
-    return places, angles, np.arccos(np.clip(products[:50, ::3], -1, 1)).ravel()
+    places = np.empty((len(queries), NEAREST), np.int64)
+    angles = np.empty((len(queries), NEAREST), np.float32)
+    for start in range(0, len(queries), PIECE):
+        part = slice(start, start + PIECE)
+        products = queries[part] @ points.T
+        places[part] = np.argpartition(-products, NEAREST, axis=1)[:, :NEAREST]
+        nearest_products = np.take_along_axis(products, places[part], axis=1)
+        angles[part] = np.arccos(np.clip(nearest_products, -1, 1))
+    products = queries[:PIECE] @ points[::3].T
+    return places, angles, np.arccos(np.clip(products, -1, 1)).ravel()
 
 
 def recall_of(found: Sequence[Sequence[int]], places: np.ndarray) -> float:
