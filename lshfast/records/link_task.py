@@ -23,6 +23,7 @@ from lshfast.records.tables.coded_fields import CodedField, code_field
 from lshfast.records.tables.coding import code_fields, value_warnings
 from lshfast.records.tables.content import shared_content
 from lshfast.records.tables.dependent import DependentField, dependent_fields
+from lshfast.records.tables.elsewhere import elsewhere_text, fields_elsewhere
 from lshfast.records.tables.keys import LeftOut, keys_left_out
 from lshfast.records.tables.record_table import RecordTable, names_of
 from lshfast.records.values.addresses import with_address_parts
@@ -125,7 +126,14 @@ def coded_task(tables: Sequence[RecordTable], options: LinkOptions) -> LinkTask:
     seed = int(options.seed)
     linkage = Linkage(tables, coded, seed, threads)
     edges = shared_content(list(coded.values()), seed)
-    mixed = options.scoring == "weights" and suits_mixture(linkage, edges)
+    elsewhere = fields_elsewhere(list(coded.values()), seed)
+    if elsewhere:
+        doubts.append(elsewhere_text(elsewhere))
+    # Whole records of two tables are compared as texts if their values are in different columns.
+    by_texts = bool(elsewhere) and not linkage.single
+    mixed = (
+        options.scoring == "weights" and not by_texts and suits_mixture(linkage, edges)
+    )
     # Fields that the user names are always scored. Blocking rules use all.
     dependent: list[DependentField] = []
     if options.fields is None and not mixed:
