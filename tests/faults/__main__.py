@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -34,6 +34,16 @@ def parsed(arguments):
     parser.add_argument(
         "--most", type=int, default=1000, help="faults of a scenario and kind"
     )
+    parser.add_argument(
+        "--once",
+        action="store_true",
+        help="each place in one scenario, if there are more than --most",
+    )
+    parser.add_argument(
+        "--resume",
+        metavar="FILE",
+        help="keep what came of each fault in a file, and try what it does not hold",
+    )
     parser.add_argument("--seed", type=int, default=0, help="of what is drawn")
     return parser.parse_args(arguments)
 
@@ -46,10 +56,12 @@ def main(arguments):
         return crashes(options, library)
 
     from tests.faults import scenarios
-    from tests.faults.injection import campaign
+    from tests.faults.campaign import Log, campaign
     from tests.index.redis_server import MISSING, RedisServer
 
+    log = Log(options.resume)
     wrong_count = 0
+    totals = Counter()
     with ExitStack() as stack:
         folder_of_all = stack.enter_context(
             tempfile.TemporaryDirectory(prefix="faults-")
@@ -65,20 +77,25 @@ def main(arguments):
                 began = time.perf_counter()
                 with tempfile.TemporaryDirectory(dir=folder_of_all) as folder:
                     counts, wrong = campaign(
+                        name,
                         scenarios.SCENARIOS[name],
                         library,
                         kind,
-                        Path(folder),
+                        folder,
                         options,
+                        log,
                     )
-                figures = ", ".join(
-                    f"{count:,} {what}" for what, count in counts.items()
-                )
+                totals.update(counts)
                 seconds = time.perf_counter() - began
-                print(f"{name}, {kind}: {figures}, {seconds:.0f} s", flush=True)
+                print(f"{name}, {kind}: {listed(counts)}, {seconds:.0f} s", flush=True)
                 show((fault, report.where, report.faults) for fault, report in wrong)
                 wrong_count += len(wrong)
+    print(f"all: {listed(totals)}")
     return 1 if wrong_count else 0
+
+
+def listed(counts):
+    return ", ".join(f"{count:,} {what}" for what, count in counts.items())
 
 
 def crashes(options, library):
@@ -91,9 +108,8 @@ def crashes(options, library):
             began = time.perf_counter()
             with tempfile.TemporaryDirectory(dir=folder_of_all) as folder:
                 counts, wrong = crash_campaign(name, library, Path(folder), options)
-            figures = ", ".join(f"{count:,} {what}" for what, count in counts.items())
             seconds = time.perf_counter() - began
-            print(f"{name}, crashes: {figures}, {seconds:.0f} s", flush=True)
+            print(f"{name}, crashes: {listed(counts)}, {seconds:.0f} s", flush=True)
             show((names, "", faults) for names, faults in wrong)
             wrong_count += len(wrong)
     return 1 if wrong_count else 0

@@ -6,8 +6,10 @@
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -36,7 +38,7 @@ enum { CALLS = 1, MEMORY = 2, OBJECTS = 4, RECORD = 8 };
 enum { SHORT = -1 }; /* for an error number: half of the bytes are written */
 
 struct call {
-    uint64_t place;  /* a hash of the lines of Python and of the caller in C */
+    uint64_t place;  /* a hash of the lines of Python and of the caller in C, the same in each process */
     char name[24];
 };
 
@@ -58,24 +60,68 @@ static uint64_t mixed(uint64_t hash, uint64_t value) {
     return hash ^ hash >> 29;
 }
 
+static uint64_t hash_of_text(const char *text) {
+    uint64_t hash = 1;
+    for (; *text; text++) hash = mixed(hash, (unsigned char)*text);
+    return hash | 1;
+}
+
+/* Hashes by addresses, which threads fill without a lock; 0 is none yet. */
+enum { HASH_ROOM = 1 << 16 };
+static struct {
+    atomic_uintptr_t address;
+    atomic_uint_fast64_t hash;
+} hashes[HASH_ROOM];
+
+/* Return the hash that is kept for an address, or that which a function finds. */
+static uint64_t kept_hash(const void *address, uint64_t (*find)(const void *)) {
+    uint64_t at = mixed(1, (uintptr_t)address) % HASH_ROOM;
+    for (int tries = 0; tries < 64; tries++, at = (at + 1) % HASH_ROOM) {
+        uintptr_t present = 0;
+        if (atomic_compare_exchange_strong(&hashes[at].address, &present, (uintptr_t)address)) present = (uintptr_t)address;
+        if (present != (uintptr_t)address) continue;
+        uint64_t hash = atomic_load(&hashes[at].hash);
+        if (hash == 0) atomic_store(&hashes[at].hash, hash = find(address));
+        return hash;
+    }
+    return find(address);
+}
+
+/* A caller in C is told by its library and its place there. */
+static uint64_t hash_of_caller(const void *caller) {
+    Dl_info library;
+    if (caller == NULL || !dladdr(caller, &library)) return 1;
+    const char *file = strrchr(library.dli_fname, '/');
+    return mixed(hash_of_text(file ? file : library.dli_fname), (uintptr_t)caller - (uintptr_t)library.dli_fbase) | 1;
+}
+
 #ifdef HAS_FRAMES
-/* Whether code is of the library: the text of a str without other characters than ASCII follows its header. */
-static int is_ours(PyCodeObject *code) {
-    const char *path = (const char *)code->co_filename + sizeof(PyASCIIObject);
-    return strstr(path, "/lshfast/") != NULL && strstr(path, "/tests/") == NULL;
+enum { NOT_OURS = 1 };
+
+/* The text of a str without other characters than ASCII follows its header. */
+static const char *text_of(PyObject *text) { return (const char *)text + sizeof(PyASCIIObject); }
+
+/* A function of the library is told by its file, its name and its line. */
+static uint64_t hash_of_code(const void *address) {
+    const PyCodeObject *code = address;
+    const char *path = strstr(text_of(code->co_filename), "/lshfast/");
+    if (path == NULL || strstr(text_of(code->co_filename), "/tests/") != NULL) return NOT_OURS;
+    uint64_t hash = mixed(hash_of_text(path), hash_of_text(text_of(code->co_qualname)));
+    return mixed(hash, (uint64_t)code->co_firstlineno) | 2;
 }
 #endif
 
 static uint64_t place_of(const char *name, void *caller) {
-    uint64_t hash = mixed(1, (uint64_t)(uintptr_t)name);
-    hash = mixed(hash, (uint64_t)(uintptr_t)caller);
+    uint64_t hash = mixed(hash_of_text(name), kept_hash(caller, hash_of_caller));
 #ifdef HAS_FRAMES
     PyThreadState *state = thread_state ? thread_state() : NULL;
     if (state == NULL) return hash;
     for (_PyInterpreterFrame *frame = state->cframe->current_frame; frame != NULL; frame = frame->previous) {
         PyCodeObject *code = frame->f_code;
-        if (code == NULL || !is_ours(code)) continue;
-        hash = mixed(mixed(hash, (uint64_t)(uintptr_t)code), (uint64_t)(uintptr_t)frame->prev_instr);
+        if (code == NULL) continue;
+        uint64_t code_hash = kept_hash(code, hash_of_code);
+        if (code_hash == NOT_OURS) continue;
+        hash = mixed(mixed(hash, code_hash), (uint64_t)(frame->prev_instr - _PyCode_CODE(code)));
     }
 #endif
     return hash;
@@ -89,13 +135,14 @@ static int failing(int kind, const char *name, void *caller) {
     if (!(counted & kind) || inside) return 0;
     inside = 1;
     uint64_t number = atomic_fetch_add(&calls, 1) + 1;
-    uint64_t place = noted != NULL || target_place != 0 ? place_of(name, caller) : 0;
+    int before = atomic_load(&fired);
+    int may_hit = target_place && !before && number + number / 16 + 200 >= target_number;
+    uint64_t place = noted != NULL || may_hit ? place_of(name, caller) : 0;
     if (noted != NULL && number <= room) {
         noted[number - 1].place = place;
         strncpy(noted[number - 1].name, name, sizeof noted->name - 1);
     }
-    int hit = target_place ? place == target_place : target_number && number == target_number;
-    int before = atomic_load(&fired);
+    int hit = target_place ? may_hit && place == target_place : target_number && number == target_number;
     if (before && lasting) hit = error_number != ENOSPC || needs_space(name);
     if (before && !lasting) hit = 0;
     if (hit) {
@@ -121,7 +168,23 @@ static int failing(int kind, const char *name, void *caller) {
 
 /* ---- what Python calls ---- */
 
+/* Say in which functions of C and Python the process ends. */
+static void end_with_trace(int number) {
+    void *callers[40];
+    counted = 0;
+    backtrace_symbols_fd(callers, backtrace(callers, 40), 2);
+    if (dump_traceback && thread_state && thread_state()) dump_traceback(2, thread_state());
+    raise(number);
+}
+
 void faults_start(void) {
+    void *caller[1];
+    backtrace(caller, 1); /* what it loads is loaded now */
+    struct sigaction action = {.sa_handler = end_with_trace, .sa_flags = SA_RESETHAND | SA_NODEFER};
+    sigaction(SIGSEGV, &action, NULL);
+    sigaction(SIGBUS, &action, NULL);
+    sigaction(SIGFPE, &action, NULL);
+    sigaction(SIGABRT, &action, NULL);
     thread_state = (PyThreadState * (*)(void)) dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
     dump_traceback = (void (*)(int, PyThreadState *))dlsym(RTLD_DEFAULT, "_Py_DumpTraceback");
 }
@@ -136,7 +199,8 @@ void faults_note(int kinds, struct call *notes, size_t length) {
     counted = kinds;
 }
 
-/* Let the first call at a place (or the call of a number) fail, or all from it on; `where` gets its traceback. */
+/* Let the call of a number fail, or the first one at a place, or all from it on; `where` gets its traceback. To look for
+ * a place takes time: it begins somewhat before the number at which the place is expected. */
 void faults_arm(int kinds, uint64_t place, uint64_t number, int error, int all_later, int where) {
     noted = NULL;
     target_place = place;

@@ -1,8 +1,8 @@
-"""Let each place of a scenario fail once, in a process of its own, and look at what is left.
+"""Let calls of a scenario fail, one after another, and look at what is left.
 
-A process that has run the scenario forks for each fault. The child has the fault, and checks itself: that
-there was one clear error or success, that the outputs are the old or the new ones, that no file,
-descriptor or thread is left, and that it can do the same work again, without the fault.
+A process that has run the scenario forks. The child has some faults, each in a folder as it was, and checks after each
+that there was one clear error or success, that the outputs are the old or the new ones, and that no file, descriptor or
+thread is left. After the last one it does the same work again, without a fault.
 """
 
 import faulthandler
@@ -10,49 +10,26 @@ import gc
 import io
 import json
 import os
-import random
-import re
 import shutil
 import signal
 import sys
 import tempfile
 import threading
 import traceback
-from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.faults.preload import CALLS, MEMORY, OBJECTS, errors_of
 from tests.faults.scenarios import Failed
 
-KINDS = {"calls": CALLS, "memory": MEMORY, "objects": OBJECTS}
-SECONDS = 40  # after which a run hangs
+SECONDS = 20  # after which a run hangs
 TEMPORARY = "temporary"
 MOST_LINES = 8  # of a traceback
 
 
-# What others' code does if memory is refused, by what is printed then. The page names these.
-FOREIGN = {
-    "numpy fails without a reason": (
-        "SystemError: ((error return|.*returned NULL) without .*exception"
-        "|NULL object passed to Py_BuildValue)"
-    ),
-    "numpy returns a result with an error": (
-        "SystemError: .*numpy.* returned a result with an exception set"
-    ),
-    "Python fails with another error": (
-        "RuntimeError: can't allocate (read )?lock"
-        r"|TypeError: expected str, bytes or os.PathLike object, not \w*Path"
-    ),
-    "Arrow ends the process": "after throwing an instance of 'std::bad_alloc'",
-    "Python waits for a thread that could not begin": (
-        r'ended by signal 14(.*\n){4,5}.*threading.py", line \d+ in start\n'
-    ),
-}
-
-
 class Fault(NamedTuple):
-    """A call that fails: the first at a place, or the one of a number; `lasting`: and all later ones."""
+    """A call that fails: the first at a place, which is expected at a number, or that of a number; `lasting`: and all
+    later ones.
+    """
 
     kind: int
     name: str
@@ -63,13 +40,12 @@ class Fault(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What came of a fault: what is wrong, if anything; whether it ended in success; and the message."""
+    """What came of a fault: what is wrong, if anything, and whether it ended in success."""
 
     faults: list
     fired: bool
     success: bool
-    message: str
-    where: str
+    where: str = ""
 
 
 def snapshot(folder, reading=None):
@@ -111,6 +87,25 @@ def ours(text):
     )
 
 
+def remembered(read):
+    """Return a function that reads files of equal bytes once."""
+    contents = {}
+
+    def read_once(path):
+        data = path.read_bytes()
+        if data not in contents:
+            contents[data] = read(path)
+        return contents[data]
+
+    return read_once
+
+
+def wait_for_signal():
+    """End this process if it does not call this again in time; say first where it hangs."""
+    faulthandler.dump_traceback_later(SECONDS - 5, file=2)
+    signal.alarm(SECONDS)
+
+
 class Bench:
     """A scenario with its folder as it is before and after, in a process that has run it."""
 
@@ -120,13 +115,18 @@ class Bench:
         self.base = folder
         self.first = folder / "first"
         self.work = folder / "work"
+        self.where = folder / "where"
+        self.reading = {
+            name: remembered(read) for name, read in (scenario.reading or {}).items()
+        }
         self.first.mkdir()
         scenario.prepare(self.first)
-        for _ in range(2):  # what is imported late, and what is kept
+        # What is imported late or kept, and instructions that Python makes special ones of after some runs.
+        for _ in range(8):
             self.reset()
             scenario.run(self.work)
-        self.old = snapshot(self.first, scenario.reading)
-        self.new = snapshot(self.work, scenario.reading)
+        self.old = snapshot(self.first, self.reading)
+        self.new = snapshot(self.work, self.reading)
         gc.collect()
         gc.freeze()  # the children do not look at it, which would copy all of it
 
@@ -137,74 +137,91 @@ class Bench:
         (self.work / TEMPORARY).mkdir()
         tempfile.tempdir = str(self.work / TEMPORARY)
 
-    def forked(self, act):
-        """Return what a function returns in a child, or the signal that ended it, and what it printed."""
-        self.reset()
+    def forked(self, answers):
+        """Run a generator in a child; return what it yielded, and how the child ended if it did not finish."""
         output = self.base / "output"
         reading, writing = os.pipe()
         pid = os.fork()
         if pid == 0:
             os.close(reading)
-            self._child(act, writing, output)
+            self._child(answers, writing, output)
         os.close(writing)
         with open(reading, "rb") as file:
-            answer = file.read()
+            lines = [json.loads(line) for line in file]
         status = os.waitpid(pid, 0)[1]
-        text = output.read_text(errors="replace")
-        if answer:
-            return json.loads(answer), text
-        return os.WTERMSIG(status) or f"exit status {os.WEXITSTATUS(status)}", text
+        if status == 0:
+            return lines, None
+        signal_number = os.WTERMSIG(status)
+        ended = (
+            f"signal {signal_number}"
+            if signal_number
+            else f"exit status {os.WEXITSTATUS(status)}"
+        )
+        return lines, f"ended by {ended}:\n{output.read_text(errors='replace')}"
 
-    def _child(self, act, writing, output):
+    def _child(self, answers, writing, output):
         file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         os.dup2(file, 2)
         os.close(file)
         sys.stderr = io.TextIOWrapper(
             io.FileIO(2, "w", closefd=False), write_through=True
         )
-        faulthandler.dump_traceback_later(SECONDS - 5, file=sys.__stderr__.fileno())
-        signal.alarm(SECONDS)
+        status = 1
         try:
-            answer = json.dumps(act()).encode()
-            while answer:
-                answer = answer[os.write(writing, answer) :]
+            wait_for_signal()
+            for answer in answers:
+                line = json.dumps(answer).encode() + b"\n"
+                while line:
+                    line = line[os.write(writing, line) :]
+                wait_for_signal()
+            status = 0
         except BaseException:
             traceback.print_exc()
-        os._exit(0)
+        os._exit(status)
 
     def places(self, kind):
         """Return the place and the name of each call of the scenario."""
 
-        def act():
+        def noted():
+            self.reset()
             notes = self.library.note(kind)
             try:
                 self.scenario.run(self.work)
             finally:
                 calls = self.library.noted(notes)
-            return calls
+            yield calls
 
-        calls, text = self.forked(act)
-        if not isinstance(calls, list):
-            raise RuntimeError(f"the scenario ended with {calls}:\n{text}")
-        return calls
+        calls, ended = self.forked(noted())
+        if ended:
+            raise RuntimeError(f"the scenario was {ended}")
+        return calls[0]
 
-    def tried(self, fault):
-        """Run the scenario with a fault in a child, and return a report."""
-        where = self.base / "where"
-        where.write_text("")
-        answer, text = self.forked(lambda: self._with_fault(fault, where))
-        place = ours(where.read_text(errors="replace"))
-        if isinstance(answer, list):
-            faults, fired, success, message = answer
-            return Report(faults, fired, success, message, place)
-        ended = f"ended by signal {answer}" if isinstance(answer, int) else answer
-        return Report([f"{ended}:\n{text}"], True, False, "", place)
+    def tried(self, faults):
+        """Try faults in a child; return reports, and what is wrong after the last of them.
+
+        If the child ends early, there are reports of the first faults only.
+        """
+        self.where.write_text("")
+        answers, ended = self.forked(self._with_faults(faults))
+        place = ours(self.where.read_text(errors="replace"))
+        reports = [Report(*answer, place) for answer in answers[: len(faults)]]
+        afterwards = [ended] if ended else answers[len(faults)]
+        return reports, afterwards
+
+    def _with_faults(self, faults):
+        """Yield what is wrong after each fault, whether it fired, and whether there was success; then what is wrong
+        when the work is done again.
+        """
+        where = os.open(self.where, os.O_WRONLY | os.O_APPEND)
+        for fault in faults:
+            self.reset()
+            yield self._with_fault(fault, where)
+        yield self._again()
 
     def _with_fault(self, fault, where):
-        place = os.open(where, os.O_WRONLY | os.O_APPEND)
         before = descriptors()
         error = None
-        self.library.arm(fault, place)
+        self.library.arm(fault, where)
         try:
             self.scenario.run(self.work)
         except Exception as raised:
@@ -212,9 +229,8 @@ class Bench:
         finally:
             fired = self.library.stop()
         faults = []
-        message = ""
         if error is not None:
-            message = self._message(error, faults)
+            faults += self._faults_of(error)
             traceback.clear_frames(error.__traceback__)
         success = error is None
         del error
@@ -229,12 +245,11 @@ class Bench:
         if threading.active_count() > 1:
             faults.append(f"threads are left: {threading.enumerate()}")
         faults += self._states(success)
-        faults += self._again()
-        os.close(place)
-        return faults, fired, success, message
+        return faults, fired, success
 
-    def _message(self, error, faults):
-        """Return the message of an error; add to the faults if it is none that a user understands."""
+    def _faults_of(self, error):
+        """Return what a user does not understand in an error."""
+        faults = []
         if isinstance(error, Failed):
             lines = error.text.splitlines()
             errors = [line for line in lines if line.startswith("lshfast: error: ")]
@@ -244,17 +259,16 @@ class Bench:
                 faults.append(f"not one line of error: {error.text!r}")
             if error.status not in (1, 2):
                 faults.append(f"exit status {error.status}: {error.text!r}")
-            return error.text
-        if not isinstance(error, (OSError, MemoryError)) or (
+        elif not isinstance(error, (OSError, MemoryError)) or (
             isinstance(error, OSError) and not str(error)
         ):
             faults.append("".join(traceback.format_exception(error)))
-        return f"{type(error).__name__}: {error}"
+        return faults
 
     def _states(self, success):
         """Return what is wrong with the files: each is the old or the new one, all are new after a success."""
         faults = []
-        found = snapshot(self.work, self.scenario.reading)
+        found = snapshot(self.work, self.reading)
         for name in sorted({*found, *self.old, *self.new}):
             folder = name.split("/")[0]
             is_left = not success and folder in self.scenario.left
@@ -286,7 +300,7 @@ class Bench:
             return ["not again: " + "".join(traceback.format_exception(error))]
         if not self.scenario.repeatable:
             return []
-        found = snapshot(self.work, self.scenario.reading)
+        found = snapshot(self.work, self.reading)
         wrong = [
             name
             for name in {*found, *self.new}
@@ -309,66 +323,3 @@ def difference(old, new):
         (at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), 0
     )
     return f"{old[max(at - 20, 0) : at + 60]} {new[max(at - 20, 0) : at + 60]}"
-
-
-def foreign_fault(report):
-    """Return what the code of others did, if that alone is wrong."""
-    if len(report.faults) != 1:
-        return None
-    for name, pattern in FOREIGN.items():
-        if re.search(pattern, report.faults[0]):
-            return name
-    return None
-
-
-def faults_of(calls, kind, most, seed=0):
-    """Return the faults to try: each place with each of its errors, then calls by their numbers.
-
-    If there are more than `most`, some of both are drawn.
-    """
-    chance = random.Random(seed)
-    first_calls = dict(calls)
-    by_place = []
-    for place, name in first_calls.items():
-        for error in errors_of(name):
-            by_place.append(Fault(kind, name, place, 0, error))
-    if kind == CALLS:  # a disk that stays full
-        by_place += [
-            Fault(kind, name, place, 0, errors_of(name)[0], lasting=True)
-            for place, name in first_calls.items()
-        ]
-    chance.shuffle(by_place)
-    by_place = by_place[:most]
-    numbers = chance.sample(
-        range(1, len(calls) + 1), min(len(calls), max(0, most - len(by_place)))
-    )
-    by_number = []
-    for number in numbers:
-        name = calls[number - 1][1]
-        by_number.append(Fault(kind, name, 0, number, chance.choice(errors_of(name))))
-    return by_place, by_number
-
-
-def campaign(scenario, library, kind_name, folder, options):
-    """Try the faults of a kind; return the counts, and the reports of those that went wrong."""
-    kind = KINDS[kind_name]
-    if kind == OBJECTS:
-        library.hook_objects()
-    bench = Bench(scenario, folder, library)
-    calls = bench.places(kind)
-    by_place, by_number = faults_of(calls, kind, options.most, options.seed)
-    counts = Counter(calls=len(calls), places=len(dict(calls)))
-    wrong = []
-    for fault in [*by_place, *by_number]:
-        report = bench.tried(fault)
-        counts["tried"] += 1
-        counts["fired"] += report.fired
-        counts["success"] += report.fired and report.success
-        counts["errors"] += report.fired and not report.success
-        foreign = foreign_fault(report) if kind != CALLS else None
-        if foreign:
-            counts[foreign] += 1
-        elif report.faults:
-            wrong.append((fault, report))
-    counts["wrong"] = len(wrong)
-    return counts, wrong

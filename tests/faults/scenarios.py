@@ -117,8 +117,8 @@ def number_of_entries(path):
 
 
 def prepare_texts(folder):
-    write_rows(folder / "in.jsonl", texts(40))
-    write_rows(folder / "earlier.jsonl", texts(12, 4))
+    write_rows(folder / "in.jsonl", texts(16))
+    write_rows(folder / "earlier.jsonl", texts(8, 4))
 
 
 def dedup(folder, *options, rows="in.jsonl"):
@@ -438,7 +438,7 @@ def prepare_records(folder):
     names = ["Anna", "Berta", "Carl", "Dora", "Emil", "Frida", "Gustav", "Hanna"]
     towns = ["Aachen", "Berlin", "Celle", "Dresden", "Erfurt"]
     rows = []
-    for at in range(60):
+    for at in range(30):
         first, last = generator.choice(names, 2)
         row = {
             "name": f"{first} {last}son {at}",
@@ -488,10 +488,10 @@ def images(folder):
 
 def prepare_genomes(folder):
     generator = np.random.default_rng(5)
-    base = generator.choice(list("ACGT"), 6000)
+    base = generator.choice(list("ACGT"), 2000)
     for number in range(4):
         letters = base.copy()
-        places = generator.integers(0, 6000, 20 * number)
+        places = generator.integers(0, 2000, 8 * number)
         letters[places] = "A"
         text = f">g{number}\n{''.join(letters)}\n"
         (folder / f"g{number}.fa").write_text(text)
@@ -499,7 +499,7 @@ def prepare_genomes(folder):
 
 def genomes(folder):
     command(
-        *("genomes", *sorted(folder.glob("*.fa")), "--scaled", "50"),
+        *("genomes", *sorted(folder.glob("*.fa")), "--scaled", "20"),
         *("-o", folder / "pairs.csv", "--save-sketches", folder / "all.sig.gz"),
         *("--html", folder / "page.html", "--overwrite", "-q"),
     )

@@ -1,0 +1,188 @@
+"""The faults of a scenario: which are tried, in which processes, and what came of them.
+
+Faults of calls have a process each. Those of memory share one: each starts with the folder as it was, so that the next
+one shows whether the process can go on. If something is wrong, all faults of the process are tried again alone.
+"""
+
+import json
+import random
+import re
+from collections import Counter
+from pathlib import Path
+
+from tests.faults.injection import Bench, Fault, Report
+from tests.faults.preload import CALLS, MEMORY, OBJECTS, errors_of
+
+KINDS = {"calls": CALLS, "memory": MEMORY, "objects": OBJECTS}
+NOT_REACHED = "not reached"
+FAULTS_OF_PROCESS = {"calls": 1, "memory": 25, "objects": 25}
+
+# What others' code does if memory is refused, by what is printed then. The page names these.
+FOREIGN = {
+    "numpy fails without a reason": (
+        "SystemError: ((error return|.*returned NULL) without .*exception"
+        "|NULL object passed to Py_BuildValue)"
+    ),
+    "numpy returns a result with an error": (
+        "SystemError: .*numpy.* returned a result with an exception set"
+    ),
+    "Python fails with another error": (
+        "RuntimeError: can't allocate (read )?lock"
+        r"|TypeError: expected str, bytes or os.PathLike object, not \w*Path"
+    ),
+    "Arrow ends the process": "after throwing an instance of 'std::bad_alloc'",
+    "Python waits for a thread that could not begin": (
+        r'ended by signal 14(.*\n){4,5}.*threading.py", line \d+ in start\n'
+    ),
+}
+
+
+def faults_of(calls, kind, options, is_done):
+    """Return the faults to try: each place with each of its errors, then calls by their numbers.
+
+    If there are more than `options.most`, some of both are drawn; with `options.once`, each place that is not done in
+    another scenario.
+    """
+    chance = random.Random(options.seed)
+    first_calls = {}
+    for number, (place, name) in enumerate(calls, 1):
+        if not (options.once and is_done(place)):
+            first_calls.setdefault(place, (number, name))
+    by_place = []
+    for place, (number, name) in first_calls.items():
+        for error in errors_of(name):
+            by_place.append(Fault(kind, name, place, number, error))
+    if kind == CALLS:  # a disk that stays full
+        by_place += [
+            Fault(kind, name, place, number, errors_of(name)[0], lasting=True)
+            for place, (number, name) in first_calls.items()
+        ]
+    chance.shuffle(by_place)
+    if not options.once:
+        by_place = by_place[: options.most]
+    sample_size = min(len(calls), max(0, options.most - len(by_place)))
+    numbers = chance.sample(range(1, len(calls) + 1), sample_size)
+    by_number = []
+    for number in numbers:
+        name = calls[number - 1][1]
+        by_number.append(Fault(kind, name, 0, number, chance.choice(errors_of(name))))
+    return by_place + by_number
+
+
+def identity(fault):
+    """Return a fault without the number at which its place is expected, which differs from run to run."""
+    return fault._replace(number=0) if fault.place else fault
+
+
+class Log:
+    """What came of each fault, in a file if there is a path: what it holds is not tried again, unless it was wrong."""
+
+    def __init__(self, path=None):
+        self._outcomes = {}
+        self._scenarios = {}  # by kinds and places
+        self._file = None
+        if path is not None:
+            self._file = open(path, "a+")  # noqa: SIM115
+            self._file.seek(0)
+            for line in self._file:
+                scenario, fault, outcome = json.loads(line)
+                self._take(scenario, Fault(*fault), outcome)
+
+    def outcome(self, scenario, fault):
+        return self._outcomes.get((scenario, identity(fault)), "wrong")
+
+    def is_done_elsewhere(self, scenario, kind, place):
+        """Return whether another scenario has tried a place, and this one has not."""
+        scenarios = self._scenarios.get((kind, place), {scenario})
+        return scenario not in scenarios
+
+    def _take(self, scenario, fault, outcome):
+        self._outcomes[scenario, identity(fault)] = outcome
+        if outcome not in ("wrong", NOT_REACHED):
+            place = (fault.kind, fault.place)
+            self._scenarios.setdefault(place, set()).add(scenario)
+
+    def add(self, scenario, fault, outcome):
+        self._take(scenario, fault, outcome)
+        if self._file is not None:
+            self._file.write(json.dumps([scenario, fault, outcome]) + "\n")
+            self._file.flush()
+
+
+def outcome_of(report):
+    """Return the word for a report by which it is counted."""
+    if report.faults:
+        return foreign_fault(report.faults) or "wrong"
+    if not report.fired:
+        return NOT_REACHED
+    return "success" if report.success else "errors"
+
+
+def foreign_fault(faults):
+    """Return what the code of others did, if that alone is wrong."""
+    if len(faults) != 1:
+        return None
+    for name, pattern in FOREIGN.items():
+        if re.search(pattern, faults[0]):
+            return name
+    return None
+
+
+def reports_of(bench, faults, most):
+    """Yield each fault with its report; up to `most` faults share a process."""
+    while faults:
+        batch = faults[:most]
+        reports, afterwards = bench.tried(batch)
+        if len(reports) < len(batch):  # the process ended in a fault
+            ended = Report(afterwards, True, False)
+            reports.append(ended)
+            batch = batch[: len(reports)]
+            afterwards = []
+        elif most == 1:
+            reports[0].faults.extend(afterwards)
+            afterwards = []
+        faults = faults[len(batch) :]
+        outcomes = {outcome_of(report) for report in reports}
+        if most > 1 and (afterwards or "wrong" in outcomes):
+            yield from reports_alone(bench, batch, reports, afterwards)
+        else:
+            for fault, report in zip(batch, reports, strict=True):
+                if most > 1 and fault.place and not report.fired:
+                    yield from reports_of(bench, [fault._replace(number=0)], 1)
+                else:
+                    yield fault, report
+
+
+def reports_alone(bench, batch, reports, afterwards):
+    """Try each fault of a process in one of its own; yield what was wrong before if nothing is then."""
+    alone = [*reports_of(bench, batch, 1)]
+    if not any(outcome_of(report) == "wrong" for _, report in alone):
+        reports[-1].faults.extend(afterwards)
+        alone = zip(batch, reports, strict=True)
+    yield from alone
+
+
+def campaign(name, scenario, library, kind_name, folder, options, log):
+    """Try the faults of a kind; return the counts, and the reports of those that went wrong."""
+    kind = KINDS[kind_name]
+    if kind == OBJECTS:
+        library.hook_objects()
+    bench = Bench(scenario, Path(folder), library)
+    calls = bench.places(kind)
+    faults = faults_of(
+        calls,
+        kind,
+        options,
+        lambda place: log.is_done_elsewhere(name, kind, place),
+    )
+    untried = [fault for fault in faults if log.outcome(name, fault) == "wrong"]
+    wrong = []
+    for fault, report in reports_of(bench, untried, FAULTS_OF_PROCESS[kind_name]):
+        outcome = outcome_of(report)
+        log.add(name, fault, outcome)
+        if outcome == "wrong":
+            wrong.append((fault, report))
+    counts = Counter(calls=len(calls), places=len(dict(calls)), tried=len(faults))
+    counts.update(log.outcome(name, fault) for fault in faults)
+    counts["wrong"] += 0
+    return counts, wrong
