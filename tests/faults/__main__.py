@@ -57,6 +57,7 @@ def main(arguments):
 
     from tests.faults import scenarios
     from tests.faults.campaign import Log, campaign
+    from tests.faults.injection import ours
     from tests.index.redis_server import MISSING, RedisServer
 
     log = Log(options.resume)
@@ -88,7 +89,10 @@ def main(arguments):
                 totals.update(counts)
                 seconds = time.perf_counter() - began
                 print(f"{name}, {kind}: {listed(counts)}, {seconds:.0f} s", flush=True)
-                show((fault, report.where, report.faults) for fault, report in wrong)
+                show(
+                    (fault, ours(report.where), report.faults)
+                    for fault, report in wrong
+                )
                 wrong_count += len(wrong)
     print(f"all: {listed(totals)}")
     return 1 if wrong_count else 0

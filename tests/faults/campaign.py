@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from tests.faults.injection import Bench, Fault, Report
+from tests.faults.injection import Bench, Fault
 from tests.faults.preload import CALLS, MEMORY, OBJECTS, errors_of
 
 KINDS = {"calls": CALLS, "memory": MEMORY, "objects": OBJECTS}
@@ -28,8 +28,12 @@ FOREIGN = {
     ),
     "Python fails with another error": (
         "RuntimeError: can't allocate (read )?lock"
-        r"|TypeError: expected str, bytes or os.PathLike object, not \w*Path"
+        r"|TypeError: .*os.PathLike.*, not \w*Path"
     ),
+    "Python keeps the arguments of a function that cannot begin": (
+        r"files are open: .*\n\w+\nStack .*\n.*, line \?\?\? in "
+    ),
+    "numpy ends the process": r"ended by signal 11:\nin .*/numpy/",
     "Arrow ends the process": "after throwing an instance of 'std::bad_alloc'",
     "Python waits for a thread that could not begin": (
         r'ended by signal 14(.*\n){4,5}.*threading.py", line \d+ in start\n'
@@ -112,18 +116,19 @@ class Log:
 def outcome_of(report):
     """Return the word for a report by which it is counted."""
     if report.faults:
-        return foreign_fault(report.faults) or "wrong"
+        return foreign_fault(report) or "wrong"
     if not report.fired:
         return NOT_REACHED
     return "success" if report.success else "errors"
 
 
-def foreign_fault(faults):
+def foreign_fault(report):
     """Return what the code of others did, if that alone is wrong."""
-    if len(faults) != 1:
+    if len(report.faults) != 1:
         return None
+    text = f"{report.faults[0]}\n{report.where}"
     for name, pattern in FOREIGN.items():
-        if re.search(pattern, faults[0]):
+        if re.search(pattern, text):
             return name
     return None
 
@@ -133,15 +138,11 @@ def reports_of(bench, faults, most):
     while faults:
         batch = faults[:most]
         reports, afterwards = bench.tried(batch)
-        if len(reports) < len(batch):  # the process ended in a fault
-            ended = Report(afterwards, True, False)
-            reports.append(ended)
-            batch = batch[: len(reports)]
-            afterwards = []
-        elif most == 1:
+        batch = batch[: len(reports)]  # all, unless one ended the process
+        faults = faults[len(batch) :]
+        if most == 1:
             reports[0].faults.extend(afterwards)
             afterwards = []
-        faults = faults[len(batch) :]
         outcomes = {outcome_of(report) for report in reports}
         if most > 1 and (afterwards or "wrong" in outcomes):
             yield from reports_alone(bench, batch, reports, afterwards)

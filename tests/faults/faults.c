@@ -6,7 +6,6 @@
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
 #include <errno.h>
-#include <execinfo.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -20,6 +19,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 /* After the others: it would have the headers of the system rename functions to those with offsets of 64 bits. The
@@ -168,23 +168,23 @@ static int failing(int kind, const char *name, void *caller) {
 
 /* ---- what Python calls ---- */
 
-/* Say in which functions of C and Python the process ends. */
-static void end_with_trace(int number) {
-    void *callers[40];
+/* Say in which library and in which lines of Python the process ends. */
+static void end_with_trace(int number, siginfo_t *signal, void *context) {
     counted = 0;
-    backtrace_symbols_fd(callers, backtrace(callers, 40), 2);
+    Dl_info library = {.dli_fname = "?"};
+#ifdef __x86_64__
+    dladdr((void *)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP], &library);
+#endif
+    dprintf(2, "in %s\n", library.dli_fname);
     if (dump_traceback && thread_state && thread_state()) dump_traceback(2, thread_state());
     raise(number);
 }
 
 void faults_start(void) {
-    void *caller[1];
-    backtrace(caller, 1); /* what it loads is loaded now */
-    struct sigaction action = {.sa_handler = end_with_trace, .sa_flags = SA_RESETHAND | SA_NODEFER};
+    struct sigaction action = {.sa_sigaction = end_with_trace, .sa_flags = SA_SIGINFO | SA_RESETHAND | SA_NODEFER};
     sigaction(SIGSEGV, &action, NULL);
     sigaction(SIGBUS, &action, NULL);
     sigaction(SIGFPE, &action, NULL);
-    sigaction(SIGABRT, &action, NULL);
     thread_state = (PyThreadState * (*)(void)) dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
     dump_traceback = (void (*)(int, PyThreadState *))dlsym(RTLD_DEFAULT, "_Py_DumpTraceback");
 }

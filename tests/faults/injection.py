@@ -40,7 +40,9 @@ class Fault(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What came of a fault: what is wrong, if anything, and whether it ended in success."""
+    """What came of a fault: what is wrong, if anything; whether it ended in success; if something is wrong, the
+    function that failed and its traceback.
+    """
 
     faults: list
     fired: bool
@@ -199,22 +201,25 @@ class Bench:
     def tried(self, faults):
         """Try faults in a child; return reports, and what is wrong after the last of them.
 
-        If the child ends early, there are reports of the first faults only.
+        If a fault ends the child, its report is the last one.
         """
         self.where.write_text("")
         answers, ended = self.forked(self._with_faults(faults))
-        place = ours(self.where.read_text(errors="replace"))
-        reports = [Report(*answer, place) for answer in answers[: len(faults)]]
-        afterwards = [ended] if ended else answers[len(faults)]
-        return reports, afterwards
+        reports = [Report(*answer) for answer in answers[: len(faults)]]
+        if len(reports) < len(faults):
+            reports.append(Report([ended], True, False, self._where()))
+            return reports, []
+        return reports, [ended] if ended else answers[len(faults)]
+
+    def _where(self):
+        return self.where.read_text(errors="replace")
 
     def _with_faults(self, faults):
-        """Yield what is wrong after each fault, whether it fired, and whether there was success; then what is wrong
-        when the work is done again.
-        """
+        """Yield the fields of a report for each fault; then what is wrong when the work is done again."""
         where = os.open(self.where, os.O_WRONLY | os.O_APPEND)
         for fault in faults:
             self.reset()
+            os.ftruncate(where, 0)
             yield self._with_fault(fault, where)
         yield self._again()
 
@@ -245,7 +250,7 @@ class Bench:
         if threading.active_count() > 1:
             faults.append(f"threads are left: {threading.enumerate()}")
         faults += self._states(success)
-        return faults, fired, success
+        return faults, fired, success, self._where() if faults else ""
 
     def _faults_of(self, error):
         """Return what a user does not understand in an error."""
