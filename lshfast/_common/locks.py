@@ -49,14 +49,16 @@ def locked(path: str, refusal: str, remove: bool = False) -> Iterator[None]:
 
 def _lock_file(path: str, refusal: str) -> int:
     while True:
-        with naming(path):
-            file = private(path, os.O_RDWR | os.O_CREAT)
+        file = None
         try:
+            with naming(path):
+                file = private(path, os.O_RDWR | os.O_CREAT)
             _lock(file, refusal)
             if _is_at(file, path):
                 return file
         except BaseException:
-            os.close(file)
+            if file is not None:
+                os.close(file)
             raise
         os.close(file)  # its holder has removed it meanwhile
 

@@ -58,3 +58,51 @@ def make_folder(path: str) -> None:
 def private(path: str, flags: int) -> int:
     """Open a file as an opener of `open`: a new one is private; no symbolic link is followed."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
+
+
+class TemporaryFolder:
+    """A new private folder that is removed, with all in it, at the end of a `with` block.
+
+    It is also removed if memory is refused at any moment, such as between its creation and the
+    block; `tempfile.TemporaryDirectory` leaves it then.
+
+    Parameters
+    ----------
+    parent : str, optional
+        Where it is created; by default in the system's temporary folder.
+    prefix : str
+        The beginning of its name.
+    """
+
+    name: str
+    _is_made = False
+
+    def __init__(self, parent: str | None = None, prefix: str = "lshfast-") -> None:
+        # Late, as they are rarely needed, and before the folder is there.
+        import shutil
+        import tempfile
+
+        self._remove = shutil.rmtree
+        place = os.path.abspath(tempfile.gettempdir() if parent is None else parent)
+        self.name = os.path.join(place, prefix + os.urandom(8).hex())
+        self._is_made = True
+        try:
+            os.mkdir(self.name, 0o700)
+        except OSError:
+            self._is_made = False
+            raise
+
+    def __enter__(self) -> str:
+        return self.name
+
+    def __exit__(self, *_: object) -> None:
+        self.cleanup()
+
+    def cleanup(self) -> None:
+        """Remove the folder, as far as possible."""
+        if self._is_made:
+            self._remove(self.name, ignore_errors=True)
+            self._is_made = False
+
+    def __del__(self) -> None:
+        self.cleanup()  # where no block was entered, or its end was interrupted

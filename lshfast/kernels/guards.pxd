@@ -19,6 +19,10 @@ cdef enum:
 # a number that the caller initialises to 0.
 cdef int pause(uint64_t* last) except -1 nogil
 
+# The array over the memory of a view. numpy's own functions read one item after another if they get no memory for the view:
+# then the array is another one, of another type.
+cdef object array_of(object view)
+
 # A sum or product of sizes `a` and `b`; MemoryError where it is more than memory can hold.
 cdef inline size_t sum_of(size_t a, size_t b) except? 0:
     if a > <size_t>PTRDIFF_MAX or b > <size_t>PTRDIFF_MAX - a:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from lshfast._common.private_files import TemporaryFolder
 from lshfast._common.rows import int64_range
 from lshfast._common.threads import thread_count
 from lshfast._common.types import AnyArray, Int64Array, UInt64Array
@@ -83,7 +83,7 @@ def folder_for(table: Table, spool_bytes: int) -> Iterator[str | None]:
     if table.nbytes <= spool_bytes:
         yield None
         return
-    with tempfile.TemporaryDirectory(prefix="lshfast-") as folder:
+    with TemporaryFolder() as folder:
         yield folder
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from lshfast._common.atomic_files import all_or_none
 from lshfast._common.errors import FormatError
+from lshfast._common.private_files import TemporaryFolder
 from lshfast._common.rows import concatenated
 from lshfast._common.visible import printable
 from lshfast._engine.indexes.run_indexes import ARROW_KINDS
@@ -35,9 +35,7 @@ def apply(plan: StagePlan, shard: int) -> None:
     assert output is not None
     with (
         all_or_none(),
-        tempfile.TemporaryDirectory(
-            prefix="lshfast-", ignore_cleanup_errors=True
-        ) as folder,
+        TemporaryFolder() as folder,
         writing(plan, "apply", shard) as writer,
     ):
         overall = figures_of(plan, "group", 0)

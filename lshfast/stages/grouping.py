@@ -7,11 +7,11 @@ links are then contracted in files, and rows are sorted in files.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from lshfast._common.private_files import TemporaryFolder
 from lshfast._common.rows import offsets_of, parts_of_rows
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast._engine.account.short_texts import sample_for
@@ -56,9 +56,7 @@ def group(plan: StagePlan, task: int) -> None:
     """Find the components of all links, and divide them into parts that fit into memory."""
     with (
         writing(plan, "group", task) as writer,
-        tempfile.TemporaryDirectory(
-            prefix="lshfast-", ignore_cleanup_errors=True
-        ) as folder,
+        TemporaryFolder() as folder,
     ):
         of_shards = [figures_of(plan, "sketch", shard) for shard in range(plan.shards)]
         first_row = offsets_of([shard["rows"] for shard in of_shards])

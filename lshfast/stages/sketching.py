@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from lshfast._common.private_files import TemporaryFolder
 from lshfast._common.rows import parts_of_rows
 from lshfast._common.threads import quick_switches
 from lshfast._common.types import UInt64Array
@@ -297,9 +297,7 @@ def bucket_runs(plan: StagePlan, bands: int) -> Iterator[BucketRuns]:
     least = (bands + 1) * BLOCK_RECORDS * RECORD_BYTES
     memory = max(least, obtainable(plan.budget.work(0) // 2))
     with (
-        tempfile.TemporaryDirectory(
-            prefix="lshfast-", ignore_cleanup_errors=True
-        ) as folder,
+        TemporaryFolder() as folder,
         BucketRuns(folder, bands, memory) as runs,
     ):
         yield runs
@@ -310,9 +308,7 @@ def sorted_runs(plan: StagePlan, words: int = 2) -> Iterator[SortedRuns]:
     """Yield the room to sort records; above half of a task's memory they go to temporary files."""
     of_record = 2 * RECORD_BYTES * words // 2 + sorting_bytes(words)
     records = max(BLOCK_RECORDS, obtainable(plan.budget.work(0) // 2) // of_record)
-    with tempfile.TemporaryDirectory(
-        prefix="lshfast-", ignore_cleanup_errors=True
-    ) as folder:
+    with TemporaryFolder() as folder:
         buffer, scratch = np.empty((2, records, words), np.uint64)
         with SortedRuns(folder, "records", buffer, scratch) as runs:
             del buffer, scratch

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import numpy as np
 
 from lshfast._common.atomic_files import all_or_none
 from lshfast._common.errors import FormatError
+from lshfast._common.private_files import TemporaryFolder
 from lshfast._common.rows import run_begins
 from lshfast._common.types import Float64Array, Int64Array
 from lshfast._common.visible import printable
@@ -97,9 +97,7 @@ def verify(plan: StagePlan, task: int) -> None:
     removed_of_parts: list[RemovedRows] = []
     with all_or_none(), writing(plan, "verify", task) as writer, ExitStack() as stack:
         files: list[TaskFile] = []
-        place = stack.enter_context(
-            tempfile.TemporaryDirectory(prefix="lshfast-", ignore_cleanup_errors=True)
-        )
+        place = stack.enter_context(TemporaryFolder())
         task_pairs = (
             None if pairs is None else TaskPairs(place, kind_of_ids(overall["ids"]))
         )

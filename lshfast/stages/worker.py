@@ -11,11 +11,11 @@ import pickle
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from lshfast._common.private_files import TemporaryFolder
 from lshfast.stages.stage_plan import read_stage_plan
 from lshfast.stages.task_order import StageName, run_task
 
@@ -74,7 +74,7 @@ class WorkerProcess:
     def __init__(self, work: str) -> None:
         self._work = work
         self._process: subprocess.Popen[bytes] | None = None
-        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self._temporary: TemporaryFolder | None = None
         self._is_closed = False
         self._in_use = threading.Lock()
 
@@ -122,9 +122,7 @@ class WorkerProcess:
         if self._process is None:
             command = [sys.executable, "-c", _PROGRAM, self._work, *sys.path]
             pipe = subprocess.PIPE
-            self._temporary = tempfile.TemporaryDirectory(
-                prefix="lshfast-", ignore_cleanup_errors=True
-            )
+            self._temporary = TemporaryFolder()
             environment = {**os.environ, "TMPDIR": self._temporary.name}
             self._process = subprocess.Popen(
                 command, stdin=pipe, stdout=pipe, env=environment

@@ -206,7 +206,10 @@ cdef tuple _kept(object tokens):
     cdef Py_ssize_t i
     for i in range(len(held)):
         if not is_bytes(items[i]):
-            return tuple([token if PyBytes_CheckExact(token) else _bytes_of(token) for token in held])
+            kept = []
+            for token in held:
+                kept.append(token if PyBytes_CheckExact(token) else _bytes_of(token))
+            return tuple(kept)
     return held
 
 

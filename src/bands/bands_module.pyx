@@ -6,7 +6,7 @@ from libc.string cimport memset
 import numpy as np
 
 from lshfast.kernels.cpu cimport level_in_use
-from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, check_out, pause
+from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, array_of, check_out, pause
 
 cdef extern from "rows.h":
     bint rise_below(const int64_t*, size_t, size_t) nogil
@@ -182,7 +182,7 @@ def sorted_numbers(uint64_t[::1] numbers not None):
     """Return numbers in ascending order, uint64 (n,); their memory is used. Unlike numpy's, this can be interrupted."""
     if len(numbers):
         check_out(&numbers[0], sizeof(uint64_t))
-    array = np.asarray(numbers)
+    array = array_of(numbers)
     return _sorted_below(array, int(array.max()).bit_length() if len(array) else 0)
 
 
@@ -212,7 +212,7 @@ def order(const uint64_t[::1] numbers not None):
     """Return the stable order that sorts numbers, int64 (n,); this can be interrupted."""
     cdef size_t[::1] ends = np.zeros(BANDS_DIGIT_VALUES, np.uintp)
     cdef unsigned shift = 0
-    keys, places = np.array(numbers), np.arange(len(numbers), dtype=np.int64)
+    keys, places = np.array(numbers, np.uint64), np.arange(len(numbers), dtype=np.int64)
     cdef uint64_t highest = keys.max() if len(keys) else 0
     spare, spare_places = np.empty_like(keys), np.empty_like(places)
     while shift < 64 and highest >> shift:

@@ -7,7 +7,7 @@ import numpy as np
 from lshfast.kernels.guards import sketch_in_pieces
 
 from lshfast.kernels.cpu cimport level_in_use
-from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, check_out, pause
+from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, array_of, check_out, pause
 
 cdef extern from "rows.h":
     bint rows_are_valid(const int64_t*, size_t, size_t) nogil
@@ -91,7 +91,7 @@ def groups(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not N
                 done = 0
                 pause(&last_pause)
     if longest_row(&offsets[0], n) > LONG_TOKENS:
-        sketch_in_pieces(groups, np.asarray(offsets), (tokens, constant), np.asarray(out), LONG_TOKENS)
+        sketch_in_pieces(groups, array_of(offsets), (tokens, constant), array_of(out), LONG_TOKENS)
 
 
 cdef size_t _step(const uint64_t[:, ::1] a, const uint64_t[:, ::1] b, size_t width) except? 1:

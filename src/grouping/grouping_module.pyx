@@ -444,7 +444,7 @@ cdef class Grouping:
     def hold(self, const int32_t[::1] rows not None, const int64_t[::1] offsets not None,
              const uint64_t[::1] tokens not None):
         """Hold the different tokens of these rows until `release` is called with the number that this returns."""
-        cdef const int32_t[::1] given = np.array(rows)  # a copy, which `release` relies on
+        cdef const int32_t[::1] given = np.array(rows, np.int32)  # a copy, which `release` relies on
         cdef size_t i, number, count = len(given)
         offsets, tokens = aligned(offsets), aligned(tokens)
         if <size_t>len(offsets) != count + 1 or not rows_are_valid(&offsets[0], count, len(tokens)):

@@ -48,6 +48,13 @@ cdef int _look() except -1 with gil:
     return 0
 
 
+cdef object array_of(object view):
+    array = np.asarray(view)
+    if array.base is None:
+        raise MemoryError
+    return array
+
+
 def sketch_in_pieces(kernel, offsets, columns, out, size_t step):
     """Write the signatures of rows longer than `step` to out, (n, k), from the signatures of pieces of `step` tokens.
 

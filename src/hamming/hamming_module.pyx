@@ -11,7 +11,7 @@ import numpy as np
 from lshfast.kernels.trees import large_empty
 
 from lshfast.kernels.cpu cimport level_in_use
-from lshfast.kernels.guards cimport aligned, aligned_rows, check_out, pause, product_of
+from lshfast.kernels.guards cimport aligned, aligned_rows, array_of, check_out, pause, product_of
 
 cdef extern from "hamming/hamming.h":
     const size_t HAMMING_MAX_WORDS, HAMMING_MAX_BLOCKS, HAMMING_MAX_BLOCK_BITS, HAMMING_PIECE, HAMMING_SCRATCH
@@ -162,7 +162,7 @@ cdef class _Hits:
 
     cdef taken(self):
         """Return the words in an array of their own."""
-        return np.asarray(self.array)[:self.hits.count].copy()
+        return array_of(self.array)[:self.hits.count].copy()
 
 
 # ---- kernels ----
@@ -329,7 +329,7 @@ cdef class Counted:
     @property
     def ones(self):
         """The numbers of ones in the order of a search: uint16 (n,); they ascend if the codes are ordered."""
-        return np.asarray(self.counts)
+        return array_of(self.counts)
 
     @property
     def nbytes(self):
@@ -484,7 +484,7 @@ cdef class Best:
             for j in range(self.m):
                 hamming_settle_best(self.best + j)
                 sizes[j] = <int64_t>self.best[j].count
-        found = np.asarray(self.found)[:, : self.k]
+        found = array_of(self.found)[:, : self.k]
         unused = np.arange(self.k, dtype=np.int64) >= counts[:, None]
         found = np.sort(np.where(unused, np.uint64(2**64 - 1), found), axis=1)
         return counts, found[~unused]
@@ -528,7 +528,7 @@ cdef class Blocks:
             self.c.block[i].mask = &self.masks[i, 0]
             self.c.block[i].bits = _ones(self.masks[i])
         taken = np.zeros(words, np.uint64)
-        for mask in np.asarray(self.masks):
+        for mask in array_of(self.masks):
             if (taken & mask).any():
                 raise ValueError("a bit is in two blocks")
             taken |= mask
@@ -922,7 +922,7 @@ cdef class IntKeys:
             larger_keyed[:len(self.keys)] = self.keyed
             self.keys, self.keyed = larger, larger_keyed
         if size > <size_t>len(self.table):
-            old = np.asarray(self.table)
+            old = array_of(self.table)
             held = old[old != NO_ROW]
             self.table = np.full(size, NO_ROW, np.uint32)
             c = self.c()

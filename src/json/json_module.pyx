@@ -12,7 +12,7 @@ import os
 import numpy as np
 
 from lshfast.kernels.cpu cimport level_in_use
-from lshfast.kernels.guards cimport WORK, aligned, pause, product_of, sum_of
+from lshfast.kernels.guards cimport WORK, aligned, array_of, pause, product_of, sum_of
 
 cdef extern from "json/json.h":
     const size_t JSON_PADDING
@@ -104,7 +104,7 @@ cdef class ScannedLines:
             offsets[i + 1] = offsets[i] + <int64_t>self.held[i].row.length
             undecided[i] = self.held[i].row.state != JSON_DECIDED
         self.undecided = np.flatnonzero(undecided_array)
-        found = np.asarray(out)[:used]
+        found = array_of(out)[:used]
         self.texts = found.copy() if used < most // 4 * 3 else found  # hardly filled: do not hold all of it
 
     def values(self, size_t key, loads):
@@ -200,7 +200,7 @@ def scan(const uint8_t[::1] data not None, Py_ssize_t start, Py_ssize_t end, byt
     most = end - start
     out_array = np.empty(sum_of(most, JSON_PADDING), np.uint8)
     cdef uint8_t[::1] out = out_array
-    made.data, made.keys = np.asarray(data), len(keys)
+    made.data, made.keys = array_of(data), len(keys)
     _reserve(made, &room, 64 + most // LIKELY_BYTES)
     first = &data[0]
     at, stop = first + start, first + end
@@ -247,7 +247,7 @@ def scan_spans(const uint8_t[::1] data not None, const int64_t[::1] starts not N
         most = sum_of(most, stops[i] - starts[i])
     out_array = np.empty(sum_of(most, JSON_PADDING), np.uint8)
     cdef uint8_t[::1] out = out_array
-    made.data, made.keys, made.count, made.end = np.asarray(data), 0, n, end
+    made.data, made.keys, made.count, made.end = array_of(data), 0, n, end
     _reserve(made, &room, n + 1)
     with nogil:
         for i in range(n):

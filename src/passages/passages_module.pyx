@@ -448,7 +448,9 @@ def have_same_words(texts, i, i_start, i_end, j, j_start, j_end):
     texts = Texts(texts)
     cdef const uint64_t[::1] addresses = texts.addresses
     cdef const int64_t[::1] lengths = texts.lengths
-    columns = [np.require(column, np.int64, "CA") for column in (i, i_start, i_end, j, j_start, j_end)]
+    columns = []
+    for column in (i, i_start, i_end, j, j_start, j_end):
+        columns.append(np.require(column, np.int64, "CA"))
     cdef const int64_t[::1] first = columns[0], first_start = columns[1], first_end = columns[2]
     cdef const int64_t[::1] second = columns[3], second_start = columns[4], second_end = columns[5]
     cdef Py_ssize_t k, n = len(texts), count = len(first)

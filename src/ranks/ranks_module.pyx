@@ -7,7 +7,7 @@ import os
 
 import numpy as np
 
-from lshfast.kernels.guards cimport WORK, aligned, pause
+from lshfast.kernels.guards cimport WORK, aligned, array_of, pause
 
 cdef extern from "rows.h":
     bint rows_are_valid(const int64_t*, size_t, size_t) nogil
@@ -301,7 +301,7 @@ cdef class TokenParts:
         cdef uint32_t[::1] once = once_array, counts = counts_array
         begins_array = np.zeros((self.parts, RANKS_CLASSES), np.uint64)
         np.cumsum(self.postings_array[:, :-1], axis=1, dtype=np.uint64, out=begins_array[:, 1:])
-        begins_array += np.asarray(self.starts)[:-1, np.newaxis]
+        begins_array += array_of(self.starts)[:-1, np.newaxis]
         begins = begins_array
         if int(self.postings_array[:, 2:].sum(dtype=np.uint64)) // 2 >= UINT32_MAX:
             raise OverflowError(f"there may be at most {UINT32_MAX - 1} different tokens")

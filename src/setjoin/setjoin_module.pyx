@@ -9,7 +9,7 @@ import os
 import numpy as np
 
 from lshfast.kernels.cpu cimport level_in_use
-from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, pause, product_of
+from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, array_of, pause, product_of
 
 cdef extern from "rows.h":
     bint rows_are_valid(const int64_t*, size_t, size_t) nogil
@@ -232,13 +232,14 @@ cdef class TokenRanks:
         """Return the tokens and their counts, uint64."""
         cdef size_t at, made = 0, end = <size_t>1 << self.table.bits
         cdef uint64_t last_pause = 0
-        arrays = [np.empty(self.table.used + 1, np.uint64) for _ in range(2)]
-        cdef uint64_t[::1] tokens = arrays[0], counts = arrays[1]
+        tokens_array = np.empty(self.table.used + 1, np.uint64)
+        counts_array = np.empty(self.table.used + 1, np.uint64)
+        cdef uint64_t[::1] tokens = tokens_array, counts = counts_array
         with nogil:
             for at in range(0, end, 1 << 20):
                 made += setjoin_list(&self.table, at, min(end, at + (1 << 20)), &tokens[made], &counts[made])
                 pause(&last_pause)
-        return tuple(array[:made] for array in arrays)
+        return tokens_array[:made], counts_array[:made]
 
     def assign(self, const uint64_t[::1] tokens not None):
         """Give these tokens of the table the ranks 0, 1, ..."""
@@ -320,8 +321,8 @@ cdef class SetRecords:
         if most >= UINT32_MAX:
             raise OverflowError(f"{most} different tokens are too many: there may be at most {UINT32_MAX - 1}")
         self.records = np.zeros((n + 1, sizeof(setjoin_set) // 8), np.uint64)
-        self.ranks_array = np.asarray(all_ranks) if total else np.zeros(1, np.uint32)
-        self.sizes = np.asarray(all_sizes)
+        self.ranks_array = array_of(all_ranks) if total else np.zeros(1, np.uint32)
+        self.sizes = array_of(all_sizes)
         cdef uint64_t[:, ::1] records = self.records
         all_ranks = self.ranks_array
         self.sets, self.ranks = <setjoin_set*>&records[0, 0], &all_ranks[0]

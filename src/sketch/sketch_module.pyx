@@ -8,7 +8,7 @@ import numpy as np
 from lshfast.kernels.guards import sketch_in_pieces
 
 from lshfast.kernels.cpu cimport level_in_use
-from lshfast.kernels.guards cimport WORK, aligned, check_out, pause
+from lshfast.kernels.guards cimport WORK, aligned, array_of, check_out, pause
 
 cdef extern from "rows.h":
     bint rows_are_valid(const int64_t*, size_t, size_t) nogil
@@ -111,7 +111,7 @@ def classic(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not 
                 done = 0
                 pause(&last_pause)
     if longest_row(&offsets[0], n) > step:
-        sketch_in_pieces(classic, np.asarray(offsets), (tokens, a, b), np.asarray(out), step)
+        sketch_in_pieces(classic, array_of(offsets), (tokens, a, b), array_of(out), step)
 
 
 def fast(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None,
@@ -137,7 +137,7 @@ def fast(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not Non
                 done = 0
                 pause(&last_pause)
     if longest_row(&offsets[0], n) > step:
-        sketch_in_pieces(fast, np.asarray(offsets), (tokens, rounds, slots), np.asarray(out), step)
+        sketch_in_pieces(fast, array_of(offsets), (tokens, rounds, slots), array_of(out), step)
 
 
 cdef size_t classic_padding(size_t k) noexcept nogil:

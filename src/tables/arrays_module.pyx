@@ -25,7 +25,7 @@ cdef int get_slots(signature, size_t k, Py_buffer* slots) except -1:
     PyObject_GetBuffer(signature, slots, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
     if slots.format[0] == b"=" and slots.format[1] == b"Q" and slots.format[2] == 0:  # in memory that is not aligned
         PyBuffer_Release(slots)
-        return get_slots(np.array(signature), k, slots)
+        return get_slots(np.array(signature, np.uint64), k, slots)
     cdef bint is_uint64 = (
         slots.ndim == 1 and slots.itemsize == sizeof(uint64_t)
         and (slots.format[0] == b"L" or slots.format[0] == b"Q") and slots.format[1] == 0
@@ -137,7 +137,10 @@ cdef class _Marking:
 
 
 cdef list markings_of(gone):
-    return [_Marking(marks, rows) for marks, rows in gone]
+    markings = []
+    for marks, rows in gone:
+        markings.append(_Marking(marks, rows))
+    return markings
 
 
 cdef int set_marks(list markings) except -1:

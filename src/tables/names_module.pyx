@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 import numpy as np
 
 from lshfast.kernels.arrays cimport text_of
-from lshfast.kernels.guards cimport FREE_THREADED, WORK, aligned, pause
+from lshfast.kernels.guards cimport FREE_THREADED, WORK, aligned, array_of, pause
 from tables_declarations cimport *
 
 cdef enum:
@@ -41,7 +41,7 @@ cdef class _Column:
         if integers:
             if is_unsigned:
                 unsigned_given = names
-                names = np.asarray(unsigned_given).view(np.int64)
+                names = array_of(unsigned_given).view(np.int64)
             given = names
             self.integers = aligned(given)
         else:

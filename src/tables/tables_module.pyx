@@ -365,7 +365,7 @@ cdef class BandTables:
         """
         cdef const uint64_t[:, ::1] given = signatures
         if given.shape[0] and given.shape[1] and <size_t>&given[0, 0] % sizeof(uint64_t):
-            signatures = given = np.array(signatures)
+            signatures = given = np.array(signatures, np.uint64)
         rows = aligned(rows)
         self._check_writable()
         self._check_in_use(rows)
@@ -731,9 +731,9 @@ cdef class BandTables:
         distances : ndarray of float64, shape (offsets[a],)
         """
         if <size_t>points.shape[1] and points.shape[0] and <size_t>&points[0, 0] % sizeof(uint64_t):
-            points = np.array(points)
+            points = np.array(points, np.uint64)
         if buckets.shape[0] and buckets.shape[2] and <size_t>&buckets[0, 0, 0] % sizeof(uint64_t):
-            buckets = np.array(buckets)
+            buckets = np.array(buckets, np.uint64)
         if progress is None:
             progress = np.zeros((buckets.shape[0], 3), np.int64)
         if progress.shape[0] and progress.shape[1]:

@@ -19,6 +19,9 @@ from lshfast.kernels.guards cimport WORK, aligned, pause, sum_of
 
 from lshfast.kernels.arrow import is_arrow, read_column, read_texts, read_texts_in_parts
 
+# A name, as Cython takes an error of `isinstance` for a yes where the classes are listed.
+WITHOUT_ORDER = (Mapping, Set)
+
 cdef extern from "Python.h":
     int PyUnicode_IS_COMPACT_ASCII(object)
     void* PyUnicode_DATA(object)
@@ -152,7 +155,7 @@ cdef class Texts:
             raise TypeError("Texts is immutable")
         if isinstance(source, (str, bytes)):
             raise TypeError("texts must be a column of texts, not one str or bytes")
-        if isinstance(source, (Mapping, Set)):
+        if isinstance(source, WITHOUT_ORDER):
             raise TypeError(f"texts must be a column of texts in order, not {type(source).__name__}")
         _refuse_frame(source)
         self.owners = []
@@ -171,7 +174,7 @@ cdef class Texts:
         self.addresses, self.lengths = self.addresses.view(), self.lengths.view()  # whose flags cannot be raised again
 
     def __reduce__(self):
-        return Texts, ([self[row] for row in range(len(self))],)
+        return Texts, (list(self),)
 
     def __len__(self):
         return len(self.lengths)
@@ -229,7 +232,7 @@ cdef class Texts:
     @staticmethod
     def concatenate(parts):
         """Return all texts of several columns as one, sharing their bytes."""
-        parts = [Texts(part) for part in parts] or [Texts([])]
+        parts = list(map(Texts, parts)) or [Texts([])]
         return _texts_at(
             np.concatenate([(<Texts>part).addresses for part in parts]),
             np.concatenate([(<Texts>part).lengths for part in parts]),

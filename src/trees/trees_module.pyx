@@ -216,7 +216,7 @@ cdef class Run:
             )
         if <size_t>len(live) < max(a.limit, b.limit):
             raise ValueError(f"live must tell of {max(a.limit, b.limit)} rows, not {len(live)}")
-        cdef const uint8_t[::1] still = np.array(live)  # a copy: n must not change under way
+        cdef const uint8_t[::1] still = np.array(live, np.uint8)  # a copy: n must not change under way
         for i in range(many):
             n += still[a.held.rows[i]] != 0
         for i in range(few):
@@ -325,7 +325,10 @@ cdef class Snapshot:
         if len(wide) and not are_below(&wide[0], len(wide), n):
             raise ValueError(f"loose rows must be in 0..{<int64_t>n - 1}")
         self._set_steps(steps, shape)
-        runs = [(run, group) for group, members in enumerate(groups) for run in members]
+        runs = []
+        for group, members in enumerate(groups):
+            for run in members:
+                runs.append((run, group))
         self.memory = bytearray(max(1, len(runs)) * sizeof(c_run))
         cdef c_run* held = <c_run*><char*>self.memory
         for run, group in runs:

@@ -7,7 +7,7 @@ import numpy as np
 from lshfast.kernels.guards import sketch_in_pieces
 
 from lshfast.kernels.cpu cimport level_in_use
-from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, check_out, pause
+from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, array_of, check_out, pause
 
 cdef extern from "field.h":
     enum domain:
@@ -132,7 +132,7 @@ def shells(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not N
                 done = 0
                 pause(&last_pause)
     if longest_row(&offsets[0], n) > LONG_TOKENS:
-        sketch_in_pieces(shells, np.asarray(offsets), (tokens, weights, constant, points), np.asarray(out), LONG_TOKENS)
+        sketch_in_pieces(shells, array_of(offsets), (tokens, weights, constant, points), array_of(out), LONG_TOKENS)
 
 
 def icws(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None,

@@ -23,8 +23,8 @@ FOREIGN = {
         "SystemError: ((error return|.*returned NULL) without .*exception"
         "|NULL object passed to Py_BuildValue)"
     ),
-    "numpy returns a result with an error": (
-        "SystemError: .*numpy.* returned a result with an exception set"
+    "a function of C returns a result with an error": (
+        "SystemError: (?!.*lshfast).* returned a result with an exception set"
     ),
     "Python fails with another error": (
         "RuntimeError: can't allocate (read )?lock"
@@ -34,6 +34,9 @@ FOREIGN = {
         r"files are open: .*\n\w+\nStack .*\n.*, line \?\?\? in "
     ),
     "numpy ends the process": r"ended by signal 11:\nin .*/numpy/",
+    "the client of Redis fails with another error": (
+        r"redis/_parsers/socket\.py(.*\n)+ValueError: I/O operation on closed file"
+    ),
     "Arrow ends the process": "after throwing an instance of 'std::bad_alloc'",
     "Python waits for a thread that could not begin": (
         r'ended by signal 14(.*\n){4,5}.*threading.py", line \d+ in start\n'

@@ -5,7 +5,6 @@ inputs.
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from lshfast._common.private_files import TemporaryFolder
 from lshfast._common.rows import evenly_spaced, int64_range
 from lshfast._common.types import UInt64Array
 from lshfast._engine.account.short_texts import LONG_BYTES
@@ -145,9 +145,7 @@ def forecast(
     files. With `time.process_time` as the clock, the seconds of all processors are summed.
     """
     corpus = replace(inputs, id_column=None, on_error="skip").open()
-    with tempfile.TemporaryDirectory(
-        prefix="lshfast-", ignore_cleanup_errors=True
-    ) as folder:
+    with TemporaryFolder() as folder:
         places = has_places(corpus)
         steps = (_of_lines if places else _of_beginnings)(corpus, plan, folder, clock)
         if steps is None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from typing import Any, Literal, NoReturn
 
 import numpy as np
 
 from lshfast._common.checks import check_int
 from lshfast._common.container import named_format
+from lshfast._common.private_files import TemporaryFolder
 from lshfast._common.threads import ordered_map
 from lshfast._common.types import UInt64Array
 from lshfast._common.visible import printable
@@ -252,7 +252,7 @@ class RangeStore(LockedStore):
         self.segments  # noqa: B018 (ValueError after `close`)
         kinds = {*KIND_NAMES}
         for number, file in enumerate(self._files):
-            with tempfile.TemporaryDirectory() as folder, named_format(file.name):
+            with TemporaryFolder() as folder, named_format(file.name):
                 path = os.path.join(folder, "shard")
                 with remote_errors():
                     self._system.get_file(file.path, path)

@@ -6,11 +6,11 @@ contracted in files.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from lshfast._common.private_files import TemporaryFolder
 from lshfast._common.rows import parts_of_rows
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.join.external.bucket_runs import BucketRuns
@@ -82,9 +82,7 @@ def components_of_links(
         )
         yield linked_rows, smallest_rows[linked_rows]
         return
-    with tempfile.TemporaryDirectory(
-        prefix="lshfast-", ignore_cleanup_errors=True
-    ) as folder:
+    with TemporaryFolder() as folder:
         yield from contract_links(
             pairs, folder, "links", max(memory, LEAST_CONTRACTION)
         )

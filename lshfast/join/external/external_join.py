@@ -16,6 +16,7 @@ import numpy as np
 
 from lshfast._common.atomic_files import naming
 from lshfast._common.checks import check_int
+from lshfast._common.private_files import TemporaryFolder
 from lshfast._common.rows import int64_range, parts_of_rows
 from lshfast._common.types import BoolArray, Int64Array, PathLike, UInt64Array
 from lshfast.join.banded import MOST_PAIRS
@@ -87,13 +88,9 @@ class ExternalJoin:
         self._memory = min(
             check_int("memory", memory, least_memory(self.bands)), MOST_MEMORY
         )
-        import tempfile
-
         name = os.fsdecode(folder)
         with naming(name):
-            self._folder = tempfile.TemporaryDirectory(
-                prefix=".lshfast-", dir=name, ignore_cleanup_errors=True
-            )
+            self._folder = TemporaryFolder(name, ".lshfast-")
         try:
             self._runs = BucketRuns(self._folder.name, self.bands, self._memory)
         except BaseException:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from lshfast._common.checks import check_bytes
+from lshfast._common.private_files import TemporaryFolder
 from lshfast._engine.budget import Budget, available_memory, bytes_of_values
 from lshfast._engine.indexes.run_indexes import Indexes
 from lshfast._engine.inputs import Inputs, measure_inputs, state_of
@@ -125,13 +126,9 @@ class Cap:
             with WorkFolder.opened(self.work, run, self.resume) as folder:
                 yield folder
             return
-        import tempfile
-
         place = None if output is None else os.path.dirname(os.path.abspath(output))
         with (
-            tempfile.TemporaryDirectory(
-                prefix=".lshfast-", dir=place, ignore_cleanup_errors=True
-            ) as path,
+            TemporaryFolder(place, ".lshfast-") as path,
             WorkFolder.opened(path, run, False, temporary=True) as folder,
         ):
             yield folder
