@@ -171,10 +171,16 @@ def _annotation_type(selection: Selection, name: str) -> Any:
 def parquet_writer(stream: Any, schema: Any, name: str) -> Iterator[Any]:
     """Open a Parquet file for writing; `name` is its name in messages."""
     try:
-        with optional("pyarrow.parquet").ParquetWriter(
+        writer = optional("pyarrow.parquet").ParquetWriter(
             stream, schema, compression="zstd"
-        ) as writer:
+        )
+        try:
             yield writer
+        except BaseException:
+            # The file is not kept, and its stream may be closed: pyarrow must not write its end.
+            writer.is_open = False
+            raise
+        writer.close()
     except MemoryError:
         raise
     except pa.ArrowException as error:

@@ -37,7 +37,11 @@ FOREIGN = {
     "the client of Redis fails with another error": (
         r"redis/_parsers/socket\.py(.*\n)+ValueError: I/O operation on closed file"
     ),
-    "Arrow ends the process": "after throwing an instance of 'std::bad_alloc'",
+    "Arrow ends the process": (
+        "after throwing an instance of '(std::bad_alloc|arrow::stl::BadAlloc)'"
+        r"|ended by signal 11:\nin .*/pyarrow/"
+        r"|ended by signal 11:\nin .*\n.*\n.*to_parquet.py\", line \d+ in convert\n"
+    ),
     "Python waits for a thread that could not begin": (
         r'ended by signal 14(.*\n){4,5}.*threading.py", line \d+ in start\n'
     ),
