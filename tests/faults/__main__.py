@@ -14,8 +14,9 @@ from pathlib import Path
 
 from tests.faults.preload import LIBRARY, Preloaded, run_with_library
 
-# The most lines of a finding.
-MOST_LINES = 25
+# The lines of a finding that are shown: the first and the last ones.
+FIRST_LINES = 12
+LAST_LINES = 16
 
 
 def parsed(arguments):
@@ -124,7 +125,9 @@ def show(wrong):
     alike = defaultdict(list)
     for example, where, faults in wrong:
         lines = "\n".join(faults).splitlines()
-        text = "\n".join([where, *lines[:3], *lines[3:][-MOST_LINES:]])
+        first = lines[:FIRST_LINES]
+        last = lines[FIRST_LINES:][-LAST_LINES:]
+        text = "\n".join([where, *first, *last])
         alike[text].append(example)
     for text, faults in alike.items():
         print(f"WRONG, {len(faults)} times; {faults[0]}")

@@ -42,6 +42,13 @@ FOREIGN = {
         r"|ended by signal 11:\nin .*/pyarrow/"
         r"|ended by signal 11:\nin .*\n.*\n.*to_parquet.py\", line \d+ in convert\n"
     ),
+    "Arrow waits for its threads": (
+        r"ended by signal 14:\n.*\n.*\n.*/pyarrow/.* in write_table\n"
+    ),
+    "the C library ends the process": (
+        "cannot allocate memory for thread-local data: ABORT"
+        "|Fatal glibc error: .*out of memory"
+    ),
     "Python waits for a thread that could not begin": (
         r'ended by signal 14(.*\n){4,5}.*threading.py", line \d+ in start\n'
     ),
