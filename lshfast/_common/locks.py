@@ -33,46 +33,58 @@ def locked(path: str, refusal: str, remove: bool = False) -> Iterator[None]:
     OSError
         If the file cannot be created.
     """
-    file = _lock_file(path, refusal)
+    name = os.fsencode(path)  # what releases the lock needs no memory
+    file = _lock_file(path, name, refusal, remove)
     try:
         yield
     finally:
-        # While it is locked, so that no other process removes it.
-        if remove and sys.platform != "win32":
-            with suppress(OSError):
-                os.unlink(path)
-        os.close(file)
-        if remove and sys.platform == "win32":  # which removes no open files
-            with suppress(OSError):
-                os.unlink(path)
+        _release(file, name, remove)
 
 
-def _lock_file(path: str, refusal: str) -> int:
+def _lock_file(path: str, name: bytes, refusal: str, remove: bool) -> int:
     while True:
         file = None
         try:
             with naming(path):
                 file = private(path, os.O_RDWR | os.O_CREAT)
-            _lock(file, refusal)
+            if not _lock(file):
+                raise ValueError(refusal)
             if _is_at(file, path):
                 return file
         except BaseException:
             if file is not None:
-                os.close(file)
+                is_removed = remove and _lock(file) and _is_at(file, path)
+                _release(file, name, is_removed)
             raise
         os.close(file)  # its holder has removed it meanwhile
 
 
-def _lock(file: int, refusal: str) -> None:
+def _release(file: int, name: bytes, remove: bool) -> None:
+    """Close a lock file, and remove it while it is locked, so that no other process does."""
+    try:
+        if remove and sys.platform != "win32":
+            os.unlink(name)
+    except OSError:
+        pass
+    finally:
+        os.close(file)
+        if remove and sys.platform == "win32":  # which removes no open files
+            with suppress(OSError):
+                os.unlink(name)
+
+
+def _lock(file: int) -> bool:
+    """Lock an open file; return whether no other process holds the lock."""
     if sys.platform != "win32":
         import fcntl
 
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise ValueError(refusal) from None
+            return False
         except OSError:
             pass  # a file system without locks
+    return True
 
 
 def _is_at(file: int, path: str) -> bool:

@@ -102,7 +102,9 @@ class TemporaryFolder:
         """Remove the folder, as far as possible."""
         if self._is_made:
             self._remove(self.name, ignore_errors=True)
-            if os.path.lexists(self.name):  # memory was refused, which is ignored as well
+            if os.path.lexists(
+                self.name
+            ):  # memory was refused, which is ignored as well
                 self._remove(self.name, ignore_errors=True)
             self._is_made = False
 

@@ -235,11 +235,22 @@ def decode(
     ImageError
         If the file cannot be read, is no image or a damaged one, or has too many pixels.
     """
-    # Decoders of damaged files raise errors of many kinds, MemoryError among them.
+    try:
+        return _decoded(path, max_pixels, colour, stored)
+    except MemoryError:
+        pass  # the file is damaged, or memory was refused, which may pass
+    try:
+        return _decoded(path, max_pixels, colour, stored)
+    except MemoryError as error:
+        raise ImageError(_reason(error)) from error
+
+
+def _decoded(path: str, max_pixels: int, colour: bool, stored: bool) -> Decoded:
+    """Decode an image; of the many errors of decoders for damaged files, MemoryError stays one."""
     try:
         with _LimitedFile(path) as stream:
             return _decode(stream, max_pixels, colour, stored)
-    except ImageError:
+    except (ImageError, MemoryError):
         raise
     except Exception as error:
         raise ImageError(_reason(error)) from error

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -76,17 +77,18 @@ def folders():
     """Return what is left of temporary folders."""
     with tempfile.TemporaryDirectory() as parent:
         for _ in range(2):
-            with TemporaryFolder(parent):
+            with suppress(MemoryError), TemporaryFolder(parent):
                 pass
         return os.listdir(parent)
 
 
-def open_files():
-    """Return how many files are open after one is locked."""
+def lock_files():
+    """Return what is left of a lock file, and how many files are open."""
     with tempfile.TemporaryDirectory() as parent:
-        with locked(os.path.join(parent, "lock"), "in use"):
-            pass
-        return len(os.listdir("/proc/self/fd"))
+        for _ in range(2):
+            with suppress(MemoryError), locked(f"{parent}/lock", "in use", remove=True):
+                pass
+        return os.listdir(parent), len(os.listdir("/proc/self/fd"))
 
 
 CALLS = [
@@ -98,7 +100,7 @@ CALLS = [
     texts,
     words,
     folders,
-    open_files,
+    lock_files,
 ]
 
 
