@@ -33,16 +33,13 @@ FOREIGN = {
     "Python keeps the arguments of a function that cannot begin": (
         r"files are open: .*\n\w+\nStack .*\n.*, line \?\?\? in "
     ),
-    "numpy ends the process": r"ended by signal 11:\nin .*/numpy/",
     "the client of Redis fails with another error": (
         r"redis/_parsers/socket\.py(.*\n)+ValueError: I/O operation on closed file"
     ),
-    "Arrow ends the process": (
+    "pyarrow ends the process": (
         "after throwing an instance of '(std::bad_alloc|arrow::stl::BadAlloc)'"
-        r"|ended by signal 11:\nin .*/pyarrow/"
-        r"|ended by signal 11:\nin .*\n.*\n.*to_parquet.py\", line \d+ in convert\n"
     ),
-    "Arrow waits for its threads": (
+    "pyarrow waits for its threads": (
         r"ended by signal 14:\n.*\n.*\n.*/pyarrow/.* in write_table\n"
     ),
     "the C library ends the process": (
@@ -53,6 +50,9 @@ FOREIGN = {
         r'ended by signal 14(.*\n){4,5}.*threading.py", line \d+ in start\n'
     ),
 }
+
+# A package whose code ends the process, itself or by a call of Python.
+ENDED_BY_PACKAGE = r"ended by signal \d+:\nin (?:\S*/(?:libpython|libc\.|faults\.so)\S* )*\S*/(?:site-packages/(\w+)|lshfast/kernels)/"
 
 
 def faults_of(calls, kind, options, is_done):
@@ -141,6 +141,9 @@ def foreign_fault(report):
     if len(report.faults) != 1:
         return None
     text = f"{report.faults[0]}\n{report.where}"
+    ended = re.search(ENDED_BY_PACKAGE, text)
+    if ended and ended[1]:
+        return f"{ended[1]} ends the process"
     for name, pattern in FOREIGN.items():
         if re.search(pattern, text):
             return name
