@@ -237,23 +237,21 @@ def decode(
     """
     try:
         return _decoded(path, max_pixels, colour, stored)
-    except MemoryError:
-        pass  # the file is damaged, or memory was refused, which may pass
+    except ImageError:
+        raise
+    except Exception:
+        pass  # the file is damaged, or memory was refused, which may pass; decoders say the same
     try:
         return _decoded(path, max_pixels, colour, stored)
-    except MemoryError as error:
+    except ImageError:
+        raise
+    except Exception as error:
         raise ImageError(_reason(error)) from error
 
 
 def _decoded(path: str, max_pixels: int, colour: bool, stored: bool) -> Decoded:
-    """Decode an image; of the many errors of decoders for damaged files, MemoryError stays one."""
-    try:
-        with _LimitedFile(path) as stream:
-            return _decode(stream, max_pixels, colour, stored)
-    except (ImageError, MemoryError):
-        raise
-    except Exception as error:
-        raise ImageError(_reason(error)) from error
+    with _LimitedFile(path) as stream:
+        return _decode(stream, max_pixels, colour, stored)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from tests.faults.preload import LIBRARY, Preloaded, run_with_library
@@ -61,10 +61,10 @@ def main(arguments):
     from tests.faults.injection import ours
     from tests.index.redis_server import MISSING, RedisServer
 
-    log = Log(options.resume)
     wrong_count = 0
     totals = Counter()
     with ExitStack() as stack:
+        log = stack.enter_context(closing(Log(options.resume)))
         folder_of_all = stack.enter_context(
             tempfile.TemporaryDirectory(prefix="faults-")
         )

@@ -39,6 +39,9 @@ FOREIGN = {
     "pyarrow ends the process": (
         "after throwing an instance of '(std::bad_alloc|arrow::stl::BadAlloc)'"
     ),
+    "PIL ends the process": (
+        r"ended by signal \d+:\n(.*\n)+calloc\nStack .*\n.*PIL/Image.py.* in _get(de|en)coder\n"
+    ),
     "pyarrow waits for its threads": (
         r"ended by signal 14:\n.*\n.*\n.*/pyarrow/.* in write_table\n"
     ),
@@ -52,7 +55,10 @@ FOREIGN = {
 }
 
 # A package whose code ends the process, itself or by a call of Python.
-ENDED_BY_PACKAGE = r"ended by signal \d+:\nin (?:\S*/(?:libpython|libc\.|faults\.so)\S* )*\S*/(?:site-packages/(\w+)|lshfast/kernels)/"
+ENDED_BY_PACKAGE = (
+    r"ended by signal \d+:\nin (?:\S*/(?:libpython|libc\.|faults\.so)\S* )*"
+    r"\S*/(?:site-packages/(\w+)|lshfast/kernels)/"
+)
 
 
 def faults_of(calls, kind, options, is_done):
@@ -119,6 +125,10 @@ class Log:
         if outcome not in ("wrong", NOT_REACHED):
             place = (fault.kind, fault.place)
             self._scenarios.setdefault(place, set()).add(scenario)
+
+    def close(self):
+        if self._file is not None:
+            self._file.close()
 
     def add(self, scenario, fault, outcome):
         self._take(scenario, fault, outcome)

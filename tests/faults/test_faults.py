@@ -3,11 +3,15 @@
 import shutil
 import subprocess
 import sys
+from contextlib import closing
+from types import SimpleNamespace
 
 import pytest
 
+from tests.faults.campaign import Log, faults_of, outcome_of, reports_of
 from tests.faults.disk import Change, Disk
-from tests.faults.preload import run_with_library
+from tests.faults.injection import Fault, Report
+from tests.faults.preload import MEMORY, run_with_library
 
 needs_library = pytest.mark.skipif(
     sys.platform != "linux" or shutil.which("cc") is None,
@@ -54,7 +58,7 @@ def faults(*arguments):
 def test_faults(arguments):
     for line in faults(*arguments):
         assert " 0 wrong" in line
-        assert " 0 fired" not in line
+        assert " errors" in line
 
 
 @pytest.mark.slow
@@ -76,6 +80,85 @@ def test_states_after_crashes(name, most):
     assert " 0 wrong" in line
     assert " old" in line
     assert " new" in line
+
+
+PLACE = Fault(MEMORY, "malloc", place=7, number=3, error=12)
+CALL = Fault(MEMORY, "malloc", place=0, number=3, error=12)
+
+
+def test_a_log_is_continued(tmp_path):
+    """A place is known by itself, a call by its number; what went wrong is tried again."""
+    with closing(Log(tmp_path / "log")) as log:
+        log.add("first", PLACE, "errors")
+        log.add("first", CALL, "wrong")
+    with closing(Log(tmp_path / "log")) as log:
+        pass
+    assert log.outcome("first", PLACE._replace(number=4)) == "errors"
+    assert log.outcome("first", CALL) == "wrong"
+    assert log.outcome("second", PLACE) == "wrong"
+    assert log.is_done_elsewhere("second", MEMORY, 7)
+    assert not log.is_done_elsewhere("first", MEMORY, 7)
+    assert not log.is_done_elsewhere("second", MEMORY, 8)
+
+
+@pytest.mark.parametrize(("once", "count"), [(False, 2), (True, 3)])
+def test_places_are_tried_first(once, count):
+    """Of each place the first call; with `once`, each place that is not done elsewhere."""
+    options = SimpleNamespace(most=2, seed=0, once=once)
+    calls = [(place, "malloc") for place in (7, 8, 7, 9, 6)]
+    faults = faults_of(calls, MEMORY, options, lambda place: place == 6)
+    assert len(faults) == count
+    numbers = {fault.place: fault.number for fault in faults}
+    assert numbers.items() <= {7: 1, 8: 2, 9: 4, 6: 5}.items()
+
+
+class Bench:
+    """Instead of a process: faults are wrong if they are listed, or leave the process in a bad state."""
+
+    def __init__(self, wrong=(), bad=(), ending=()):
+        self.wrong = wrong
+        self.bad = bad
+        self.ending = ending
+        self.sizes = []
+
+    def tried(self, faults):
+        self.sizes.append(len(faults))
+        reports = []
+        for fault in faults:
+            is_wrong = fault.place in (*self.wrong, *self.ending)
+            reports.append(Report(["wrong"] * is_wrong, True, False))
+            if fault.place in self.ending:
+                return reports, []
+        is_bad = any(fault.place in self.bad for fault in faults)
+        return reports, ["afterwards"] * is_bad
+
+
+@pytest.mark.parametrize("kind", ["wrong", "bad", "ending"])
+def test_a_fault_of_several_in_a_process_is_found(kind):
+    """All of its process are tried again alone; other processes are not."""
+    faults = [PLACE._replace(place=place) for place in range(1, 9)]
+    bench = Bench(**{kind: [6]})
+    reports = [*reports_of(bench, faults, 4)]
+    assert [fault for fault, _ in reports] == faults
+    assert [fault.place for fault, report in reports if report.faults] == [6]
+    assert bench.sizes[0] == 4
+    assert bench.sizes.count(1) == (2 if kind == "ending" else 4)
+
+
+@pytest.mark.parametrize(
+    ("libraries", "outcome"),
+    [
+        ("/lib/libpython3.11.so /x/site-packages/numpy/a.so", "numpy ends the process"),
+        (
+            "/lib/libpython3.11.so /lshfast/kernels/a.so /site-packages/numpy/a.so",
+            "wrong",
+        ),
+        ("/lshfast/kernels/a.so", "wrong"),
+    ],
+)
+def test_which_package_ended_a_process(libraries, outcome):
+    report = Report([f"ended by signal 11:\nin {libraries}\n"], True, False)
+    assert outcome_of(report) == outcome
 
 
 def disk_of(folder, *changes):
