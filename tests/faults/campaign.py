@@ -39,9 +39,6 @@ FOREIGN = {
     "pyarrow ends the process": (
         "after throwing an instance of '(std::bad_alloc|arrow::stl::BadAlloc)'"
     ),
-    "PIL ends the process": (
-        r"ended by signal \d+:\n(.*\n)+calloc\nStack .*\n.*PIL/Image.py.* in _get(de|en)coder\n"
-    ),
     "pyarrow waits for its threads": (
         r"ended by signal 14:\n.*\n.*\n.*/pyarrow/.* in write_table\n"
     ),
@@ -53,12 +50,6 @@ FOREIGN = {
         r'ended by signal 14(.*\n){4,5}.*threading.py", line \d+ in start\n'
     ),
 }
-
-# A package whose code ends the process, itself or by a call of Python.
-ENDED_BY_PACKAGE = (
-    r"ended by signal \d+:\nin (?:\S*/(?:libpython|libc\.|faults\.so)\S* )*"
-    r"\S*/(?:site-packages/(\w+)|lshfast/kernels)/"
-)
 
 
 def faults_of(calls, kind, options, is_done):
@@ -151,12 +142,25 @@ def foreign_fault(report):
     if len(report.faults) != 1:
         return None
     text = f"{report.faults[0]}\n{report.where}"
-    ended = re.search(ENDED_BY_PACKAGE, text)
-    if ended and ended[1]:
-        return f"{ended[1]} ends the process"
+    if report.faults[0].startswith("ended by signal"):
+        package = package_of(text)
+        if package is not None:
+            return f"{package} ends the process"
     for name, pattern in FOREIGN.items():
         if re.search(pattern, text):
             return name
+    return None
+
+
+def package_of(text):
+    """Return the package of others whose code is innermost where the process ended, or else where the call failed."""
+    for libraries in re.findall("^in (/.*)$", text, re.MULTILINE):
+        for library in libraries.split():
+            if "/lshfast/kernels/" in library:
+                return None
+            package = re.search(r"/site-packages/(\w+)", library)
+            if package:
+                return package[1]
     return None
 
 

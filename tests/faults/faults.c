@@ -127,6 +127,25 @@ static uint64_t place_of(const char *name, void *caller) {
     return hash;
 }
 
+/* Whether the bytes before an address of a library are an instruction that calls: then it is where a call returns. */
+static int is_behind_call(const uint8_t *at) { return at[-5] == 0xE8 || at[-2] == 0xFF || at[-3] == 0xFF || at[-6] == 0xFF; }
+
+/* Print the libraries of an instruction and of the calls on the stack, the innermost first. */
+static void print_libraries(int file, const void *instruction, const uintptr_t *stack) {
+    const char *last = "";
+    const void *at = instruction;
+    int printed = 0;
+    dprintf(file, "in");
+    for (size_t word = 0; word < 400 && printed < 6; at = (const void *)stack[word++]) {
+        Dl_info library;
+        if (!dladdr(at, &library) || !strcmp(library.dli_fname, last) || strstr(library.dli_fname, "/faults.so")) continue;
+        if (at != instruction && ((uintptr_t)at - (uintptr_t)library.dli_fbase < 4096 || !is_behind_call(at))) continue;
+        dprintf(file, " %s", last = library.dli_fname);
+        printed++;
+    }
+    dprintf(file, "\n");
+}
+
 /* Whether a call can fail because the disk is full. */
 static int needs_space(const char *name) { return strcmp(name, "close") && strcmp(name, "mmap") && strcmp(name, "ftruncate"); }
 
@@ -149,6 +168,7 @@ static int failing(int kind, const char *name, void *caller) {
         if (!before && place_file >= 0) {
             dprintf(place_file, "%s\n", name);
             if (dump_traceback && thread_state && thread_state()) dump_traceback(place_file, thread_state());
+            print_libraries(place_file, __builtin_return_address(0), __builtin_frame_address(0));
         }
         atomic_store(&fired, 1);
     }
@@ -168,31 +188,12 @@ static int failing(int kind, const char *name, void *caller) {
 
 /* ---- what Python calls ---- */
 
-/* Whether the bytes before an address of a library are an instruction that calls: then it is where a call returns. */
-static int is_behind_call(const uint8_t *at) { return at[-5] == 0xE8 || at[-2] == 0xFF || at[-3] == 0xFF || at[-6] == 0xFF; }
-
-/* Print the libraries of an instruction and of the calls on the stack, the innermost first. */
-static void print_libraries(const void *instruction, const uintptr_t *stack) {
-    const char *last = "";
-    const void *at = instruction;
-    int printed = 0;
-    dprintf(2, "in");
-    for (size_t word = 0; word < 400 && printed < 6; at = (const void *)stack[word++]) {
-        Dl_info library;
-        if (!dladdr(at, &library) || !strcmp(library.dli_fname, last)) continue;
-        if (at != instruction && ((uintptr_t)at - (uintptr_t)library.dli_fbase < 4096 || !is_behind_call(at))) continue;
-        dprintf(2, " %s", last = library.dli_fname);
-        printed++;
-    }
-    dprintf(2, "\n");
-}
-
 /* Say in which libraries and in which lines of Python the process ends. */
 static void end_with_trace(int number, siginfo_t *signal, void *context) {
     counted = 0;
 #ifdef __x86_64__
     const greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
-    print_libraries((const void *)registers[REG_RIP], (const uintptr_t *)registers[REG_RSP]);
+    print_libraries(2, (const void *)registers[REG_RIP], (const uintptr_t *)registers[REG_RSP]);
 #endif
     if (dump_traceback && thread_state && thread_state()) dump_traceback(2, thread_state());
     raise(number);

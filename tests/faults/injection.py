@@ -82,7 +82,7 @@ def ours(text):
     kept = [
         line.strip()
         for line in lines[1:]
-        if "/lshfast/" in line and "/tests/" not in line
+        if "/lshfast/" in line and "/tests/" not in line and "File" in line
     ]
     return "\n".join(
         lines[:1] + [line.partition("/lshfast/")[2] for line in kept[:MOST_LINES]]
