@@ -250,8 +250,11 @@ def decode(
 
 
 def _decoded(path: str, max_pixels: int, colour: bool, stored: bool) -> Decoded:
-    with _LimitedFile(path) as stream:
-        return _decode(stream, max_pixels, colour, stored)
+    try:
+        with _LimitedFile(path) as stream:
+            return _decode(stream, max_pixels, colour, stored)
+    except optional("PIL", "images").UnidentifiedImageError as error:
+        raise ImageError("is no image of a known format, or a damaged one") from error
 
 
 @contextmanager
@@ -279,8 +282,6 @@ def _reason(error: Exception) -> str:
     bomb = optional("PIL.Image", "images").DecompressionBombError
     if isinstance(error, bomb):
         return "has more pixels than max_pixels (--max-pixels) allows"
-    if isinstance(error, optional("PIL", "images").UnidentifiedImageError):
-        return "is no image of a known format, or a damaged one"
     if isinstance(error, OSError) and error.strerror:
         return f"cannot be read: {error.strerror}"
     message = str(error).strip().partition("\n")[0]
