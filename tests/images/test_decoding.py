@@ -436,6 +436,23 @@ def test_a_decoder_without_memory_refuses_one_file(tmp_path, monkeypatch):
         decode(path)
 
 
+@pytest.mark.parametrize("error", [MemoryError(), OSError("broken data stream")])
+def test_memory_that_is_refused_once(tmp_path, monkeypatch, error):
+    """Decoders say the same of a damaged file and of refused memory: the second of them is meant if it passes."""
+    path = save(tmp_path, "a.png", picture(1))
+    read = decoding._LimitedFile.read
+    errors = [error]
+
+    def read_or_fail(self, size=-1):
+        if errors:
+            raise errors.pop()
+        return read(self, size)
+
+    monkeypatch.setattr(decoding._LimitedFile, "read", read_or_fail)
+    assert near(decode(path).image, picture(1))
+    assert not errors
+
+
 def chunk(name, data):
     return (
         struct.pack(">I", len(data))
