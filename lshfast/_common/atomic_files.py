@@ -71,7 +71,7 @@ def atomic_file(
     elif overwrite and not private:
         model = real
     hidden = _HiddenFile(real, overwrite, name, private, model)
-    waiting = _waiting.get()
+    waiting = _waiting_outputs()
     queued = False
     try:
         with naming(name):
@@ -109,12 +109,48 @@ class Publishable(Protocol):
         ...
 
 
-_waiting: ContextVar[list[Publishable] | None] = ContextVar("_waiting", default=None)
+class _Block:
+    """A block of code whose outputs wait for its end in a list, or appear at once (None).
+
+    It says itself whether it is over: memory may be refused when a context variable is reset, and
+    after it is set.
+    """
+
+    __slots__ = ("is_over", "outer", "waiting")
+
+    def __init__(self, waiting: list[Publishable] | None) -> None:
+        self.waiting = waiting
+        self.is_over = False
+        self.outer = _block.get()
+
+
+_block: ContextVar[_Block | None] = ContextVar("_block", default=None)
+
+
+@contextmanager
+def _entered(waiting: list[Publishable] | None) -> Iterator[None]:
+    block = _Block(waiting)
+    token = None
+    try:
+        token = _block.set(block)
+        yield
+    finally:
+        block.is_over = True
+        if token is not None:
+            _block.reset(token)
+
+
+def _waiting_outputs() -> list[Publishable] | None:
+    """Return the outputs of the innermost block, if they wait for its end."""
+    block = _block.get()
+    while block is not None and block.is_over:
+        block = block.outer
+    return None if block is None else block.waiting
 
 
 def publish_at_end(output: Publishable) -> None:
     """Publish something with the files of the surrounding `all_or_none`, or else at once."""
-    waiting = _waiting.get()
+    waiting = _waiting_outputs()
     if waiting is not None:
         waiting.append(output)
         return
@@ -132,16 +168,13 @@ def all_or_none() -> Iterator[None]:
     removed.
     """
     waiting: list[Publishable] = []
-    token = _waiting.set(waiting)
     try:
-        yield
-        for hidden in waiting:
-            hidden.publish()
+        with _entered(waiting):
+            yield
+            for hidden in waiting:
+                hidden.publish()
     finally:
-        try:
-            _waiting.reset(token)
-        finally:
-            _discard_all(waiting)
+        _discard_all(waiting)
 
 
 def _discard_all(waiting: list[Publishable]) -> None:
@@ -162,11 +195,8 @@ def at_once() -> Iterator[None]:
 
     It is for files that are not outputs, and on which the next step depends.
     """
-    token = _waiting.set(None)
-    try:
+    with _entered(None):
         yield
-    finally:
-        _waiting.reset(token)
 
 
 @contextmanager

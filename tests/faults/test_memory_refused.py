@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from lshfast._common.atomic_files import all_or_none, atomic_file
 from lshfast._common.locks import locked
 from lshfast._common.private_files import TemporaryFolder
 from lshfast._io.to_parquet import parquet_writer
@@ -82,6 +83,16 @@ def folders():
         return os.listdir(parent)
 
 
+def outputs():
+    """Return which of two files is there: after an error in a set, the next output appears at once."""
+    with tempfile.TemporaryDirectory() as parent:
+        with suppress(MemoryError), all_or_none(), atomic_file(f"{parent}/a"):
+            pass
+        with atomic_file(f"{parent}/b"):
+            pass
+        return sorted({*os.listdir(parent), "a"})
+
+
 def lock_files():
     """Return what is left of a lock file, and how many files are open."""
     with tempfile.TemporaryDirectory() as parent:
@@ -100,6 +111,7 @@ CALLS = [
     texts,
     words,
     folders,
+    outputs,
     lock_files,
 ]
 

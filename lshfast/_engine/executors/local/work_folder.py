@@ -288,9 +288,10 @@ class WorkFolder:
                 os.unlink(os.path.join(self.path, name))
 
     def _remove(self) -> None:
-        """Remove the files of the run; the lock is still in use."""
-        with suppress(OSError):
-            self._unlink(set(os.listdir(self.path)) - {LOCK})
+        """Remove the files of the run, as far as possible; the lock is still in use."""
+        for _ in range(2):  # memory may be refused once
+            with suppress(OSError):
+                self._unlink(set(os.listdir(self.path)) - {LOCK})
 
 
 def _difference(name: str, mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
