@@ -76,6 +76,20 @@ def descriptors():
     return found
 
 
+def left_open(before):
+    """Return what is wrong with the open files and the threads of this process."""
+    gc.collect()
+    faults = []
+    left = {
+        number: name for number, name in descriptors().items() if number not in before
+    }
+    if left:
+        faults.append(f"files are open: {left}")
+    if threading.active_count() > 1:
+        faults.append(f"threads are left: {threading.enumerate()}")
+    return faults
+
+
 def ours(text):
     """Return the lines of the library of a traceback, and what was called."""
     lines = text.splitlines()
@@ -221,7 +235,8 @@ class Bench:
             self.reset()
             os.ftruncate(where, 0)
             yield self._with_fault(fault, where)
-        yield self._again()
+        before = descriptors()
+        yield self._again() + left_open(before)
 
     def _with_fault(self, fault, where):
         before = descriptors()
@@ -239,16 +254,7 @@ class Bench:
             traceback.clear_frames(error.__traceback__)
         success = error is None
         del error
-        gc.collect()
-        left = {
-            number: name
-            for number, name in descriptors().items()
-            if number not in before
-        }
-        if left:
-            faults.append(f"files are open: {left}")
-        if threading.active_count() > 1:
-            faults.append(f"threads are left: {threading.enumerate()}")
+        faults += left_open(before)
         faults += self._states(success)
         return faults, fired, success, self._where() if faults else ""
 
