@@ -217,11 +217,11 @@ def test_the_lock_ends_with_its_process(path):
 def test_a_lock_file_that_its_holder_removes_before_it_is_locked(tmp_path, monkeypatch):
     path, opened, lock = str(tmp_path / "lock"), [], locks._lock
 
-    def lock_removed(file, refusal):
+    def lock_removed(file):
         if not opened:
             os.unlink(path)
         opened.append(file)
-        lock(file, refusal)
+        return lock(file)
 
     monkeypatch.setattr(locks, "_lock", lock_removed)
     with locks.locked(path, "in use", remove=True):
