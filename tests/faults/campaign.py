@@ -60,7 +60,7 @@ def faults_of(calls, kind, options, is_done):
     """
     chance = random.Random(options.seed)
     first_calls = {}
-    for number, (place, name) in enumerate(calls, 1):
+    for number, (place, _, name) in enumerate(calls, 1):
         if not (options.once and is_done(place)):
             first_calls.setdefault(place, (number, name))
     by_place = []
@@ -79,9 +79,22 @@ def faults_of(calls, kind, options, is_done):
     numbers = chance.sample(range(1, len(calls) + 1), sample_size)
     by_number = []
     for number in numbers:
-        name = calls[number - 1][1]
+        name = calls[number - 1][-1]
         by_number.append(Fault(kind, name, 0, number, chance.choice(errors_of(name))))
     return by_place + by_number
+
+
+def new_lines_first(faults, calls, tried):
+    """Return faults in another order: first those with innermost lines that no other fault has."""
+    nearest = {place: lines for place, lines, _ in calls}
+    seen = {nearest.get(fault.place) for fault in tried}
+    first = []
+    others = []
+    for fault in faults:
+        lines = nearest.get(fault.place)
+        (others if lines in seen else first).append(fault)
+        seen.add(lines)
+    return first + others
 
 
 def identity(fault):
@@ -208,13 +221,15 @@ def campaign(name, scenario, library, kind_name, folder, options, log):
         lambda place: log.is_done_elsewhere(name, kind, place),
     )
     untried = [fault for fault in faults if log.outcome(name, fault) == "wrong"]
+    untried = new_lines_first(untried, calls, set(faults) - set(untried))
     wrong = []
     for fault, report in reports_of(bench, untried, FAULTS_OF_PROCESS[kind_name]):
         outcome = outcome_of(report)
         log.add(name, fault, outcome)
         if outcome == "wrong":
             wrong.append((fault, report))
-    counts = Counter(calls=len(calls), places=len(dict(calls)), tried=len(faults))
+    places = {place for place, _, _ in calls}
+    counts = Counter(calls=len(calls), places=len(places), tried=len(faults))
     counts.update(log.outcome(name, fault) for fault in faults)
     counts["wrong"] += 0
     return counts, wrong

@@ -35,10 +35,12 @@
 #endif
 
 enum { CALLS = 1, MEMORY = 2, OBJECTS = 4, RECORD = 8 };
+enum { NEAREST_LINES = 3 };
 enum { SHORT = -1 }; /* for an error number: half of the bytes are written */
 
 struct call {
-    uint64_t place;  /* a hash of the lines of Python and of the caller in C, the same in each process */
+    uint64_t place;   /* a hash of the lines of Python and of the caller in C, the same in each process */
+    uint64_t nearest; /* the same of the innermost lines */
     char name[24];
 };
 
@@ -111,10 +113,12 @@ static uint64_t hash_of_code(const void *address) {
 }
 #endif
 
-static uint64_t place_of(const char *name, void *caller) {
+static uint64_t place_of(const char *name, void *caller, uint64_t *nearest) {
+    int lines = 0;
     uint64_t hash = mixed(hash_of_text(name), kept_hash(caller, hash_of_caller));
 #ifdef HAS_FRAMES
     PyThreadState *state = thread_state ? thread_state() : NULL;
+    *nearest = hash;
     if (state == NULL) return hash;
     for (_PyInterpreterFrame *frame = state->cframe->current_frame; frame != NULL; frame = frame->previous) {
         PyCodeObject *code = frame->f_code;
@@ -122,6 +126,7 @@ static uint64_t place_of(const char *name, void *caller) {
         uint64_t code_hash = kept_hash(code, hash_of_code);
         if (code_hash == NOT_OURS) continue;
         hash = mixed(mixed(hash, code_hash), (uint64_t)(frame->prev_instr - _PyCode_CODE(code)));
+        if (++lines <= NEAREST_LINES) *nearest = hash;
     }
 #endif
     return hash;
@@ -156,9 +161,11 @@ static int failing(int kind, const char *name, void *caller) {
     uint64_t number = atomic_fetch_add(&calls, 1) + 1;
     int before = atomic_load(&fired);
     int may_hit = target_place && !before && number + number / 16 + 200 >= target_number;
-    uint64_t place = noted != NULL || may_hit ? place_of(name, caller) : 0;
+    uint64_t nearest = 0;
+    uint64_t place = noted != NULL || may_hit ? place_of(name, caller, &nearest) : 0;
     if (noted != NULL && number <= room) {
         noted[number - 1].place = place;
+        noted[number - 1].nearest = nearest;
         strncpy(noted[number - 1].name, name, sizeof noted->name - 1);
     }
     int hit = target_place ? may_hit && place == target_place : target_number && number == target_number;

@@ -196,7 +196,7 @@ class Bench:
         os._exit(status)
 
     def places(self, kind):
-        """Return the place and the name of each call of the scenario."""
+        """Return the place, the innermost lines and the name of each call of the scenario."""
 
         def noted():
             self.reset()

@@ -21,9 +21,13 @@ MOST_CALLS = 1 << 22
 
 
 class Call(ctypes.Structure):
-    """A counted call: the hash of its place, and the function."""
+    """A counted call: the hash of its place, that of the innermost lines, and the function."""
 
-    _fields_ = (("place", ctypes.c_uint64), ("name", ctypes.c_char * 24))
+    _fields_ = (
+        ("place", ctypes.c_uint64),
+        ("nearest", ctypes.c_uint64),
+        ("name", ctypes.c_char * 24),
+    )
 
 
 def compiled(folder):
@@ -92,9 +96,11 @@ class Preloaded:
         return notes
 
     def noted(self, notes):
-        """Stop; return the place and the name of each call."""
+        """Stop; return the place, the innermost lines and the name of each call."""
         count = min(self._library.faults_stop(), MOST_CALLS)
-        return [(call.place, call.name.decode()) for call in notes[:count]]
+        return [
+            (call.place, call.nearest, call.name.decode()) for call in notes[:count]
+        ]
 
     def arm(self, fault, where):
         """Let a fault happen from here on; its traceback is written to an open file."""

@@ -8,7 +8,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.faults.campaign import Log, faults_of, outcome_of, reports_of
+from tests.faults.campaign import (
+    Log,
+    faults_of,
+    new_lines_first,
+    outcome_of,
+    reports_of,
+)
 from tests.faults.disk import Change, Disk
 from tests.faults.injection import Fault, Report
 from tests.faults.preload import MEMORY, run_with_library
@@ -105,11 +111,19 @@ def test_a_log_is_continued(tmp_path):
 def test_places_are_tried_first(once, count):
     """Of each place the first call; with `once`, each place that is not done elsewhere."""
     options = SimpleNamespace(most=2, seed=0, once=once)
-    calls = [(place, "malloc") for place in (7, 8, 7, 9, 6)]
+    calls = [(place, place // 2, "malloc") for place in (7, 8, 7, 9, 6)]
     faults = faults_of(calls, MEMORY, options, lambda place: place == 6)
     assert len(faults) == count
     numbers = {fault.place: fault.number for fault in faults}
     assert numbers.items() <= {7: 1, 8: 2, 9: 4, 6: 5}.items()
+
+
+def test_other_lines_are_tried_first():
+    """Places 8 and 9 have the same innermost lines, and so have 6 and 7, which was tried."""
+    calls = [(place, place // 2, "malloc") for place in (7, 8, 9, 6)]
+    faults = [PLACE._replace(place=place) for place in (6, 8, 9)]
+    ordered = new_lines_first(faults, calls, [PLACE._replace(place=7)])
+    assert [fault.place for fault in ordered] == [8, 6, 9]
 
 
 class Bench:
