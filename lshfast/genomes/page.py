@@ -116,7 +116,9 @@ def page_of(
                 int(pair["shared"]),
                 float(pair["jaccard"]),
             )
-            for pair in similar[shown]
+            for pair in similar.take(
+                shown
+            )  # an index gives no error where numpy gets no memory
         ],
         more_pairs=len(similar) - len(shown),
         # From the smallest hashes no interval follows.
