@@ -90,6 +90,9 @@ def page_of(
         cards += [("compared with", len(other_names)), ("pairs", len(similar))]
     cards.append(("in no pair", len(names) - len(paired)))
     shown = np.argsort(-values, kind="stable")[:MOST_PAIRS]
+    shown_pairs = similar.take(
+        shown
+    )  # records[numbers] may be anything if memory is refused
     brief = _brief_names(groups, names) if groups else {}
     return render(
         "genomes.html",
@@ -116,9 +119,7 @@ def page_of(
                 int(pair["shared"]),
                 float(pair["jaccard"]),
             )
-            for pair in similar.take(
-                shown
-            )  # an index gives no error where numpy gets no memory
+            for pair in shown_pairs
         ],
         more_pairs=len(similar) - len(shown),
         # From the smallest hashes no interval follows.
