@@ -90,9 +90,8 @@ def page_of(
         cards += [("compared with", len(other_names)), ("pairs", len(similar))]
     cards.append(("in no pair", len(names) - len(paired)))
     shown = np.argsort(-values, kind="stable")[:MOST_PAIRS]
-    shown_pairs = similar.take(
-        shown
-    )  # records[numbers] may be anything if memory is refused
+    # `take`, since records[numbers] may be anything if memory is refused.
+    shown_pairs = similar.take(shown)
     brief = _brief_names(groups, names) if groups else {}
     return render(
         "genomes.html",
