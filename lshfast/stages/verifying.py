@@ -95,9 +95,13 @@ def verify(plan: StagePlan, task: int) -> None:
         ("removed", "earlier", "copies", "candidates", "pairs", "groups", "largest"), 0
     )
     removed_of_parts: list[RemovedRows] = []
-    with all_or_none(), writing(plan, "verify", task) as writer, ExitStack() as stack:
+    with (
+        all_or_none(),
+        writing(plan, "verify", task) as writer,
+        TemporaryFolder() as place,
+        ExitStack() as stack,
+    ):
         files: list[TaskFile] = []
-        place = stack.enter_context(TemporaryFolder())
         task_pairs = (
             None if pairs is None else TaskPairs(place, kind_of_ids(overall["ids"]))
         )

@@ -33,6 +33,9 @@ FOREIGN = {
     "Python keeps the arguments of a function that cannot begin": (
         r"files are open: .*\n\w+\nStack .*\n.*, line \?\?\? in "
     ),
+    "Cython lets go of a buffer that it views": (
+        "SystemError: deallocated bytearray object has exported buffers"
+    ),
     "the client of Redis fails with another error": (
         r"redis/_parsers/socket\.py(.*\n)+ValueError: I/O operation on closed file"
     ),
