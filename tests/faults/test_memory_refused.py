@@ -104,7 +104,7 @@ def lock_files():
 
 CALLS = [
     counted_tokens,
-    long_row,
+    pytest.param(long_row, marks=pytest.mark.weekly),
     ordered,
     sorted_numbers,
     records,
