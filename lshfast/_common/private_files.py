@@ -64,7 +64,7 @@ class TemporaryFolder:
     """A new private folder that is removed, with all in it, at the end of a `with` block.
 
     It is also removed if memory is refused at any moment, such as between its creation and the
-    block; `tempfile.TemporaryDirectory` leaves it then.
+    block; `tempfile.TemporaryDirectory` leaves it then. Only the process that made it removes it.
 
     Parameters
     ----------
@@ -83,6 +83,7 @@ class TemporaryFolder:
         import tempfile
 
         self._remove = shutil.rmtree
+        self._process = os.getpid()
         place = os.path.abspath(tempfile.gettempdir() if parent is None else parent)
         self.name = os.path.join(place, prefix + os.urandom(8).hex())
         self._is_made = True
@@ -100,13 +101,12 @@ class TemporaryFolder:
 
     def cleanup(self) -> None:
         """Remove the folder, as far as possible."""
-        if self._is_made:
+        if not self._is_made or self._process != os.getpid():
+            return
+        self._remove(self.name, ignore_errors=True)
+        if os.path.lexists(self.name):  # memory was refused, which is ignored as well
             self._remove(self.name, ignore_errors=True)
-            if os.path.lexists(
-                self.name
-            ):  # memory was refused, which is ignored as well
-                self._remove(self.name, ignore_errors=True)
-            self._is_made = False
+        self._is_made = False
 
     def __del__(self) -> None:
         self.cleanup()  # where no block was entered, or its end was interrupted

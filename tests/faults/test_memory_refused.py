@@ -175,3 +175,16 @@ def test_the_end_of_a_file_that_is_not_kept(monkeypatch):
     del opened  # as where memory is refused before the block
     gc.collect()
     assert not printed
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+def test_a_child_does_not_remove_the_folder_of_its_parent(tmp_path):
+    folder = TemporaryFolder(str(tmp_path))
+    child = os.fork()
+    if child == 0:
+        folder.cleanup()
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.path.isdir(folder.name)
+    folder.cleanup()
+    assert os.listdir(tmp_path) == []
