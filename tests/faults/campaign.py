@@ -169,15 +169,19 @@ def foreign_fault(report):
 
 
 def package_of(text):
-    """Return the package of others whose code is innermost where the process ended, or else where the call failed."""
-    for libraries in re.findall("^in (/.*)$", text, re.MULTILINE):
+    """Return the package of others whose code is innermost where the process ended, or else where the call failed.
+
+    It is Python if there are only its own functions.
+    """
+    libraries_of_calls = re.findall("^in (/.*)$", text, re.MULTILINE)
+    for libraries in libraries_of_calls:
         for library in libraries.split():
             if "/lshfast/kernels/" in library:
                 return None
             package = re.search(r"/site-packages/(\w+)", library)
             if package:
                 return package[1]
-    return None
+    return "Python" if libraries_of_calls else None
 
 
 def reports_of(bench, faults, most):

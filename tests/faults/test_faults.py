@@ -168,6 +168,7 @@ def test_a_fault_of_several_in_a_process_is_found(kind):
             "wrong",
         ),
         ("/lshfast/kernels/a.so", "wrong"),
+        ("/lib/libpython3.11.so", "Python ends the process"),
     ],
 )
 def test_which_package_ended_a_process(libraries, outcome):
