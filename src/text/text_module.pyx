@@ -20,7 +20,7 @@ from lshfast.kernels.guards cimport WORK, aligned, pause, sum_of
 from lshfast.kernels.arrow import is_arrow, read_column, read_texts, read_texts_in_parts
 
 # A name, as Cython takes an error of `isinstance` for a yes where the classes are listed.
-WITHOUT_ORDER = (Mapping, Set)
+_WITHOUT_ORDER = (Mapping, Set)
 
 cdef extern from "Python.h":
     int PyUnicode_IS_COMPACT_ASCII(object)
@@ -155,7 +155,7 @@ cdef class Texts:
             raise TypeError("Texts is immutable")
         if isinstance(source, (str, bytes)):
             raise TypeError("texts must be a column of texts, not one str or bytes")
-        if isinstance(source, WITHOUT_ORDER):
+        if isinstance(source, _WITHOUT_ORDER):
             raise TypeError(f"texts must be a column of texts in order, not {type(source).__name__}")
         _refuse_frame(source)
         self.owners = []
