@@ -28,7 +28,9 @@ ROWS = [
 
 @pytest.fixture
 def memory() -> Iterator[Any]:
+    """Return the file system in memory, which examples of docstrings may have written to."""
     system = fsspec.filesystem("memory")
+    system.store.clear()
     yield system
     system.store.clear()
     system.pseudo_dirs[:] = [""]
