@@ -19,6 +19,8 @@ FEWEST_ROWS = 30  # with a value, and without
 # Of the words of a value, that rows without one have more of in other columns than rows with one:
 # 0 where values are missing; nearly all where they stand elsewhere, less the words that are rare.
 LEAST_MOVED = 0.3
+MOST_FIELDS = 24  # the time grows with their square
+SHOWN_NAMES = 3
 
 WORD = re.compile(r"[^\W\d_]+|\d+")
 Words = frozenset[str]
@@ -27,6 +29,8 @@ Words = frozenset[str]
 def fields_elsewhere(fields: Sequence[CodedField], seed: int) -> list[str]:
     """Return the names of the fields whose values often stand in other columns of a table."""
     names: dict[str, None] = {}
+    if len(fields) > MOST_FIELDS:
+        return []
     for side in range(len(fields[0].table_codes)):
         if not any(is_sometimes_missing(field, side) for field in fields):
             continue
@@ -43,7 +47,10 @@ def fields_elsewhere(fields: Sequence[CodedField], seed: int) -> list[str]:
 
 def elsewhere_text(names: Sequence[str]) -> str:
     """Return a warning of fields whose values often stand in other columns."""
-    fields = ", ".join(map(repr, names))
+    more = len(names) - SHOWN_NAMES
+    fields = ", ".join(map(repr, names[:SHOWN_NAMES])) + f" and {more} more" * (
+        more > 0
+    )
     return (
         f"rows without a value often have its words in another column ({fields}), so the columns "
         "say less than whole records do: put values into their columns, and check some links"
