@@ -77,3 +77,27 @@ def test_a_role_has_a_picture_that_is_small_and_described(name):
     for described, file in pictures:
         assert len(described) > 30
         assert (DOCS / "pictures" / file).stat().st_size < 150_000
+
+
+def _broken_links(page, of):
+    """The links of a page to files that do not stand beside it; those of generated pages are not made yet."""
+    text = page.read_text(encoding="utf-8")
+    text = re.sub(r"^(`{3,}).*?^\1", "", text, flags=re.MULTILINE | re.DOTALL)
+    return [
+        target
+        for target in re.findall(r"\]\(([^)\s#:]+)(?:#[^)\s]*)?\)", text)
+        if not target.startswith(("api/", "commands/"))
+        and not (of / target).exists()
+        and not (of / f"{target}.md").exists()
+    ]
+
+
+def test_links_lead_to_files():
+    """The changelog is a page of the site, which stands in another folder: its links would have to be addresses."""
+    broken = {
+        page.name: links
+        for page in sorted(DOCS.rglob("*.md"))
+        if (links := _broken_links(page, page.parent))
+    }
+    assert not broken
+    assert not _broken_links(DOCS.parent / "CHANGELOG.md", DOCS / "no such folder")
