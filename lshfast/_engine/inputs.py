@@ -27,7 +27,7 @@ from lshfast._engine.options.declaration import Options
 from lshfast._engine.plan import AnyPlan, Keep, Plan
 from lshfast._io import Corpus, DataError, Output, OutputFormat, open_corpus
 from lshfast._io.advice import advising
-from lshfast._io.corpus import Batch
+from lshfast._io.batches import Batch
 from lshfast._io.files import (
     MAX_COLUMNS,
     MAX_ROW_BYTES,

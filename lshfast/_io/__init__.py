@@ -3,16 +3,18 @@
 Files:
 
 - listing.py, sources.py: which files the inputs are; where their bytes come from.
-- files.py, corpus.py, keys.py, cells.py: what readers share; the rows of several inputs, in two
-  passes; ids and order values; cells of CSV as typed values.
-- encodings.py, lines.py: decoding; lines of plain and compressed files.
+- files.py, corpus.py, batches.py, keys.py, cells.py: what readers share; the rows of several
+  inputs, in two passes, and their batches; ids and order values; cells of CSV as typed values.
+- encodings.py, lines.py, line_buffers.py: decoding; lines of plain and compressed files; lines in
+  a buffer.
 - csv_files.py, jsonl.py, parquet.py, arrow_files.py, npy_files.py, folder.py, text_lines.py: one
   module a format; folder.py reads files of one text, text_lines.py one text a line.
 - readers.py: the reader of each format by its name, the columns of a file, and values as pages show
   them.
-- delimiters.py, json_text.py, row_groups.py, views.py: the delimiter of a CSV file and the ends of
-  its records; JSON by the standard library; Parquet in batches of bounded size; string views of
-  Arrow as strings.
+- jsonl_again.py, json_records.py, json_text.py: accepted lines of JSONL again; one line, its
+  members and its text; JSON by the standard library.
+- delimiters.py, row_groups.py, views.py: the delimiter of a CSV file and the ends of its records;
+  Parquet in batches of bounded size; string views of Arrow as strings.
 - advice.py, contents.py: what to try if a file cannot be read; what a file contains.
 - row_types.py: whether the output can hold a row of JSONL.
 - stored_texts.py: texts that are read again in a file.
@@ -29,7 +31,8 @@ Files:
 from typing import TYPE_CHECKING
 
 from lshfast._common.lazy import lazy_names
-from lshfast._io.corpus import Batch, Corpus, open_corpus
+from lshfast._io.batches import Batch
+from lshfast._io.corpus import Corpus, open_corpus
 from lshfast._io.files import DataError, Reject
 from lshfast._io.output import (
     Output,

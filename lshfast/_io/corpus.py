@@ -15,11 +15,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from lshfast._common.arrow_columns import python_values
 from lshfast._common.exact_keys import ExactKeys
 from lshfast._common.extras import optional
 from lshfast._common.lazy import LazyModule
@@ -27,8 +26,9 @@ from lshfast._common.nearest import no_column
 from lshfast._common.rows import int64_range
 from lshfast._common.types import AnyArray, UInt64Array
 from lshfast._common.value_codes import ValueCodes
-from lshfast._io import jsonl
+from lshfast._io import jsonl, jsonl_again
 from lshfast._io.advice import advising
+from lshfast._io.batches import Batch, batch_of, can_join
 from lshfast._io.cells import CellType, merged
 from lshfast._io.files import (
     COLUMNAR,
@@ -41,6 +41,7 @@ from lshfast._io.files import (
     Rows,
     long_row,
 )
+from lshfast._io.json_records import has_member, parsed_value
 from lshfast._io.keys import IDS, ORDERS, UNSIGNED, Ids, RowKeys
 from lshfast._io.listing import list_files
 from lshfast._io.notes import other_delimiters
@@ -64,27 +65,6 @@ Convert: TypeAlias = Callable[[Any], tuple[Any, dict[int, str]]]
 
 # The modules that tell the types of the columns of a file.
 _TYPED = {**dict.fromkeys(COLUMNAR, parquet), "jsonl": jsonl}
-
-
-class Batch(NamedTuple):
-    """Texts of consecutive rows, and the bytes on disk that were read for them.
-
-    `texts` is a `Texts` or a list of str, or a pyarrow.Array of string or large_string for Parquet
-    inputs. The sum of `source_bytes` over all batches is `Corpus.total_bytes`. `places` reads the
-    same texts again, and is None if that takes more than a read at an offset.
-    """
-
-    texts: Any
-    source_bytes: int
-    places: StoredTexts | None = None
-
-    def strings(self) -> list[Any]:
-        """Return the values as a list; nulls and invalid UTF-8 are None, in `Texts` empty."""
-        if isinstance(self.texts, Texts):
-            return [self.texts[row].decode() for row in range(len(self.texts))]
-        return (
-            self.texts if isinstance(self.texts, list) else python_values(self.texts)[0]
-        )
 
 
 def open_corpus(
@@ -312,7 +292,8 @@ class Corpus:
     def held(self) -> bool:
         """Return whether the texts of some files cannot be read again at an offset."""
         return not all(
-            file.format == "jsonl" and jsonl.can_be_read_at(file) for file in self.files
+            file.format == "jsonl" and jsonl_again.can_be_read_at(file)
+            for file in self.files
         )
 
     @cached_property
@@ -490,8 +471,8 @@ class Corpus:
             for block, texts, place in self._admitted_blocks(file):
                 if len(texts):
                     fits = size + block.size <= self.layout.batch_bytes
-                    if pending and not (fits and _can_join(pending[-1], texts)):
-                        yield _batch(pending, source, places)
+                    if pending and not (fits and can_join(pending[-1], texts)):
+                        yield batch_of(pending, source, places)
                         pending = []
                         places = []
                         size = 0
@@ -508,7 +489,7 @@ class Corpus:
                 self.check_in_rows(column)
         self.complete = True
         if pending or source:
-            yield _batch(pending, source, places)
+            yield batch_of(pending, source, places)
 
     def _admitted_blocks(
         self, file: File
@@ -570,9 +551,9 @@ class Corpus:
             if join_lines and places is not None:
                 at = rows - self._first[index]
                 starts, stops = (np.frombuffer(each, np.int64)[at] for each in places)
-                yield from jsonl.joined_at(file, starts, stops)
+                yield from jsonl_again.joined_at(file, starts, stops)
             elif join_lines:
-                yield from jsonl.joined_again(file, numbers)
+                yield from jsonl_again.joined_again(file, numbers)
             else:
                 yield from READERS[file.format].again(file, numbers)
 
@@ -664,9 +645,7 @@ class Corpus:
             if file.format != "jsonl":  # its tables have the column
                 return False
             for lines, _ in self.again(index, rows[low:high]):
-                if any(
-                    jsonl.has_member(jsonl.parsed_value(line), column) for line in lines
-                ):
+                if any(has_member(parsed_value(line), column) for line in lines):
                     return False
         return len(rows) > 0
 
@@ -871,28 +850,3 @@ def _stored(
         if spans is None
         else StoredTexts([LinesOfFile(file, *spans)], texts.lengths)
     )
-
-
-def _batch(
-    texts: list[Any], source_bytes: int, places: list[StoredTexts | None]
-) -> Batch:
-    if len(texts) == 1:
-        return Batch(texts[0], source_bytes, places[0])
-    stored = [place for place in places if place is not None]
-    all_stored = stored and len(stored) == len(places)
-    return Batch(
-        _joined(texts),
-        source_bytes,
-        StoredTexts.concatenate(stored) if all_stored else None,
-    )
-
-
-def _can_join(one: Any, other: Any) -> bool:
-    """Return whether texts of two blocks can be one batch; arrays of pyarrow stay as they are."""
-    return type(one) is type(other) and isinstance(one, (list, Texts))
-
-
-def _joined(parts: list[Any]) -> Any:
-    if parts and isinstance(parts[0], Texts):
-        return Texts.concatenate(parts)
-    return [*chain.from_iterable(parts)]

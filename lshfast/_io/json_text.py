@@ -1,6 +1,6 @@
 """JSON by the standard library, which raises MemoryError; faster parsers end the process.
 
-What is refused is left to `jsonl.json_object`, which accepts more and reports reasons.
+What is refused is left to `json_records.json_object`, which accepts more and reports reasons.
 """
 
 from __future__ import annotations

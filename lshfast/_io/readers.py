@@ -11,6 +11,7 @@ from lshfast._common.arrow_columns import python_values
 from lshfast._common.lazy import LazyModule
 from lshfast._io import jsonl
 from lshfast._io.files import Block, File, Format, Rows, column_index
+from lshfast._io.json_records import member_or_none, parsed_value
 
 if TYPE_CHECKING:
     from lshfast._io import csv_files, folder, parquet, text_lines
@@ -84,8 +85,8 @@ def values_of(file: File, numbers: Rows, column: str) -> Iterator[list[str]]:
             yield [fields[place] for fields in rows]
     else:
         for lines, _ in jsonl.again(file, numbers):
-            records = map(jsonl.parsed_value, lines)
-            yield [shown(jsonl.member_or_none(row, column)) for row in records]
+            records = map(parsed_value, lines)
+            yield [shown(member_or_none(row, column)) for row in records]
 
 
 def shown(value: Any) -> str:

@@ -16,8 +16,8 @@ from lshfast._common.lazy import LazyModule
 from lshfast._common.visible import shortened
 from lshfast._io.cells import CellType
 from lshfast._io.files import File, Layout, is_id, is_int64, kind_of
+from lshfast._io.json_records import exact_object, json_object
 from lshfast._io.json_text import loads
-from lshfast._io.jsonl import exact_object, json_object
 from lshfast._io.readers import columns_of
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from lshfast._common.types import AnyArray, BoolArray
 from lshfast._io.cells import CellType, converter
 from lshfast._io.corpus import Corpus
 from lshfast._io.files import MOST_CELLS, ROW_CELLS, DataError, File, Rows
-from lshfast._io.jsonl import exact_object
+from lshfast._io.json_records import exact_object
 from lshfast._io.output import CsvStyle, Output
 from lshfast._io.readers import columns_of
 from lshfast._io.row_types import taken, too_many

@@ -11,7 +11,7 @@ import numpy as np
 from lshfast._common.rows import int64_range, inverse
 from lshfast._common.threads import pieces
 from lshfast._common.types import BoolArray
-from lshfast._io import jsonl
+from lshfast._io import jsonl_again
 from lshfast._io.files import File, Rows
 from lshfast.kernels.text import Texts
 
@@ -32,7 +32,7 @@ class LinesOfFile:
 
     def take(self, rows: Rows) -> Texts:
         """Read the texts of some lines."""
-        return jsonl.texts_at(self.file, self.starts[rows], self.stops[rows])
+        return jsonl_again.texts_at(self.file, self.starts[rows], self.stops[rows])
 
 
 class StoredTexts:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from lshfast._common.lazy import LazyModule
 from lshfast._io.files import kind_of
+from lshfast._io.json_records import json_object
 from lshfast._io.json_text import dumps, loads
-from lshfast._io.jsonl import JoinedLines, json_object
+from lshfast._io.jsonl_again import JoinedLines
 from lshfast._io.row_types import taken
 from lshfast._io.selection import Selection, each, write_lines
 

@@ -9,7 +9,7 @@ import pytest
 import lshfast
 from lshfast import DataError, stages
 from lshfast._io import open_corpus
-from lshfast._io.corpus import Batch
+from lshfast._io.batches import Batch
 from tests.cli.commands import failing, read_jsonl, run, write_jsonl
 from tests.stages.runs import run_all
 

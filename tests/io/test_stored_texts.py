@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lshfast import dedup_files
-from lshfast._io import DataError, jsonl, open_corpus
+from lshfast._io import DataError, jsonl_again, open_corpus
 from lshfast._io.stored_texts import StoredTexts
+from lshfast.kernels.json import PADDING
 from lshfast.kernels.text import Texts
 from tests.cli.commands import write_jsonl
 from tests.corpora import TEXTS, texts_of
@@ -70,7 +71,7 @@ def test_the_same_texts_are_read_again(
     )
     options: dict[str, Any] = {"on_error": "skip", "batch_bytes": batch_bytes}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jsonl, "GAP_BYTES", gap)
+        patch.setattr(jsonl_again, "GAP_BYTES", gap)
         texts, stored = both(path, **options)
         assert len(stored) == len(texts)
         assert stored.lengths.tolist() == [len(text.encode()) for text in texts]
@@ -113,8 +114,8 @@ def test_the_same_lines_are_read_again(
     rows = np.flatnonzero([chance.random() < 0.6 for _ in range(count)])
     one_by_one = [line for part, _ in corpus.again(0, rows) for line in part]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jsonl, "GAP_BYTES", gap)
-        patch.setattr(jsonl, "COPIED_BYTES", most)
+        patch.setattr(jsonl_again, "GAP_BYTES", gap)
+        patch.setattr(jsonl_again, "COPIED_BYTES", most)
         joined = b"".join(
             bytes(lines.data) for lines, _ in corpus.again(0, rows, join_lines=True)
         )
@@ -245,15 +246,15 @@ def test_spans_are_read_again_in_bounded_pieces(tmp_path, monkeypatch):
     texts = [f"text {number} " + "x" * (number % 90) for number in range(400)]
     path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
     sizes = []
-    read = jsonl._read_spans
+    read = jsonl_again._read_spans
 
     def noted(*arguments):
         buffer, moved = read(*arguments)
-        sizes.append(len(buffer) - jsonl.PADDING)
+        sizes.append(len(buffer) - PADDING)
         return buffer, moved
 
-    monkeypatch.setattr(jsonl, "_read_spans", noted)
-    monkeypatch.setattr(jsonl, "READ_BYTES", 1000)
+    monkeypatch.setattr(jsonl_again, "_read_spans", noted)
+    monkeypatch.setattr(jsonl_again, "READ_BYTES", 1000)
     _, stored = both(path)
     rows = np.random.default_rng(1).permutation(400)
     again = stored.take(rows)

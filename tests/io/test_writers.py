@@ -29,7 +29,7 @@ from lshfast._io import (
     write_rows,
     write_table,
 )
-from lshfast._io.jsonl import COPIED_BYTES, GAP_BYTES
+from lshfast._io.jsonl_again import COPIED_BYTES, GAP_BYTES
 from lshfast._io.output import BEHIND_BYTES, BLOCK_BYTES, write_behind
 from tests.corpora import (
     BATCH_BYTES,

@@ -9,7 +9,7 @@ import numpy as np
 
 from lshfast._common.types import Int64Array
 from lshfast._io import Corpus, DataError
-from lshfast._io.corpus import Batch
+from lshfast._io.batches import Batch
 from lshfast._io.files import File
 
 # The beginning of the names of the files in which the ids of earlier rows are kept.
