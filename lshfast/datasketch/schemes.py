@@ -14,8 +14,8 @@ from lshfast._common.checks import check_seed
 from lshfast.datasketch.hashfunc import sha1_hash32, sha1_hash64, token_hash
 from lshfast.kernels import sketch
 from lshfast.kernels.affine import Functions, equal
-from lshfast.sketch.cardinality import estimate_sizes
 from lshfast.sketch.minhash import MinHasher
+from lshfast.sketch.sizes import estimate_sizes
 
 SchemeName: TypeAlias = Literal["affine32", "affine64", "legacy", "classic", "fast"]
 Values: TypeAlias = npt.NDArray[Any]

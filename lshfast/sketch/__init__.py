@@ -4,7 +4,7 @@ Files:
 
 - minhash.py, one_permutation.py, bits.py: MinHash; signatures for estimates only; small signatures.
 - weighted.py: weighted sets, and their signatures.
-- cardinality.py: estimated sizes of sets, and registers.
+- cardinality.py, sizes.py: distinct tokens from registers; sizes of sets from signatures.
 - codes.py, simhash.py, signs.py: codes; codes of token sets and of vectors.
 - sketcher.py, arrays.py, compare.py: the base class of sketchers; arrays that record their
   sketcher; comparison of one row with many.
@@ -26,18 +26,17 @@ from lshfast._common.lazy import lazy_names
 
 if TYPE_CHECKING:
     from lshfast.sketch.bits import BBits
-    from lshfast.sketch.cardinality import (
-        DistinctCounter,
-        Overlap,
-        estimate_overlap,
-        estimate_sizes,
-        registers_from_bytes,
-        size_error,
-    )
+    from lshfast.sketch.cardinality import DistinctCounter, registers_from_bytes
     from lshfast.sketch.minhash import MinHasher
     from lshfast.sketch.one_permutation import OnePermutation
     from lshfast.sketch.signs import SignSketcher
     from lshfast.sketch.simhash import SimHasher
+    from lshfast.sketch.sizes import (
+        Overlap,
+        estimate_overlap,
+        estimate_sizes,
+        size_error,
+    )
     from lshfast.sketch.weighted import (
         WeightedMinHasher,
         WeightedSets,
@@ -66,12 +65,12 @@ if not TYPE_CHECKING:
         __name__,
         {
             "bits": "BBits",
-            "cardinality": "DistinctCounter Overlap estimate_overlap estimate_sizes "
-            "registers_from_bytes size_error",
+            "cardinality": "DistinctCounter registers_from_bytes",
             "minhash": "MinHasher",
             "one_permutation": "OnePermutation",
             "signs": "SignSketcher",
             "simhash": "SimHasher",
+            "sizes": "Overlap estimate_overlap estimate_sizes size_error",
             "weighted": "WeightedMinHasher WeightedSets sketch_multisets",
         },
     )

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from lshfast import MinHasher, TokenSets
 from lshfast.kernels import cardinality as kernels
 from lshfast.kernels.checksum import checksum
-from lshfast.sketch import cardinality
-from lshfast.sketch.cardinality import (
+from lshfast.sketch import (
     DistinctCounter,
-    Registers,
+    cardinality,
     estimate_overlap,
     estimate_sizes,
     registers_from_bytes,
     size_error,
 )
+from lshfast.sketch.cardinality import Registers
 from tests.conftest import csr
 from tests.kernels.test_sketch import unmix64
 from tests.reference import cardinality as reference

@@ -10,7 +10,7 @@ import pytest
 
 from lshfast import MinHasher, TokenSets
 from lshfast.kernels import cardinality as kernels
-from lshfast.sketch.cardinality import (
+from lshfast.sketch import (
     DistinctCounter,
     estimate_overlap,
     estimate_sizes,
