@@ -7,5 +7,7 @@ Files:
 - searching.py: the search of neighbours in stores without tables.
 - memory.py: the store in memory, and the base class of stores with segments.
 - file.py, file_sections.py, file_format.py: the store in one mapped file; its bytes; its directory.
-- lmdb.py, redis.py, redis_scripts.py: the stores in LMDB and on a Redis server.
+- lmdb.py, redis.py: the stores in LMDB and on a Redis server.
+- redis_client.py, redis_forms.py, redis_scripts.py: clients of a server; what is stored, as bytes;
+  what the server runs.
 """

@@ -37,30 +37,34 @@ from lshfast._common.extras import optional
 from lshfast._common.rows import int64_range, offsets_of
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.keys import (
-    INTEGERS,
     Column,
-    as_column,
     duplicate,
     listed,
 )
 from lshfast.index.measure import measure_of
 from lshfast.index.stores import redis_scripts as scripts
 from lshfast.index.stores.base import Store
+from lshfast.index.stores.redis_client import (
+    address_of,
+    check_client,
+    connect,
+    disconnect,
+)
+from lshfast.index.stores.redis_forms import (
+    PIECE_BYTES,
+    PIECE_KEYS,
+    column_of,
+    decode,
+    encode,
+    fields_of,
+    parameters_of,
+    pieces_of,
+    present,
+)
 from lshfast.index.stores.values import Found, OnDuplicate, Parameters
 from lshfast.kernels.bands import band_keys
 from lshfast.kernels.distances import distances
-from lshfast.sketch.minhash import EMPTY, Scheme
-
-# The range of integer keys, signed or unsigned.
-LEAST_KEY = INTEGERS["int"][0]
-GREATEST_KEY = INTEGERS["uint"][1]
-
-# The formats of indexes of MinHash signatures, and of families.
-FORMATS = "1", "2"
-
-# The most keys and bytes of one command.
-PIECE_KEYS = 1000
-PIECE_BYTES = 1 << 20
+from lshfast.sketch.minhash import EMPTY
 
 # The most bytes of one transaction, which the server keeps in memory until it is complete.
 MOST_BYTES = 1 << 29
@@ -69,12 +73,6 @@ MOST_BYTES = 1 << 29
 # may have more candidates.
 MOST_CANDIDATES = 1 << 16
 MOST_ANSWER = 1 << 24
-
-# Time limits in seconds (a server does nothing else during a transaction, which takes at most about
-# 15 s), and the number of attempts to reconnect.
-CONNECT_TIMEOUT = 5
-TIMEOUT = 60
-RETRIES = 3
 
 
 class RedisStore(Store):
@@ -139,8 +137,8 @@ class RedisStore(Store):
         self.parameters: Parameters | None = None
         self._errors = optional("redis", "redis").exceptions
         self._owned = isinstance(server, str)
-        self._client: Any = _connect(server) if self._owned else _check_client(server)
-        self._address = _address(self._client)
+        self._client: Any = connect(server) if self._owned else check_client(server)
+        self._address = address_of(self._client)
         self._prefix = f"{{{name}}}"
         self._keys = [
             f"{self._prefix}:{section}".encode()
@@ -148,7 +146,7 @@ class RedisStore(Store):
         ]
         try:
             with self._calling("open"):
-                self.parameters = self._parse(self._eval(scripts.OPEN))
+                self.parameters = self._stored_parameters()
         except BaseException:
             self.close()
             raise
@@ -164,11 +162,8 @@ class RedisStore(Store):
 
     def bind(self, parameters: Parameters) -> None:
         with self._calling("bind"):
-            stored = self._parse(
-                self._eval(
-                    scripts.OPEN, *chain.from_iterable(_fields(parameters).items())
-                )
-            )
+            fields = chain.from_iterable(fields_of(parameters).items())
+            stored = self._stored_parameters(*fields)
         if stored is None:  # another client has just removed all keys
             raise FormatError(f"{self._place('parameters')}: not stored")
         stored.check_same(parameters)
@@ -179,8 +174,8 @@ class RedisStore(Store):
             return int(self._client.hlen(self._keys[1]))
 
     def contains(self, keys: Column) -> BoolArray:
-        encoded = _encode(keys)
-        return _present(
+        encoded = encode(keys)
+        return present(
             self._check("contains", encoded) if self.parameters else b"0" * len(encoded)
         )
 
@@ -196,7 +191,7 @@ class RedisStore(Store):
             raise ValueError(
                 f"on_duplicate must be 'error', 'replace' or 'skip', not {on_duplicate!r}"
             )
-        encoded = _encode(keys)
+        encoded = encode(keys)
         entries = self._with_band_keys(signatures)
         if len(encoded) != len(entries):
             raise ValueError(
@@ -215,18 +210,16 @@ class RedisStore(Store):
         refuse = "1?" if on_duplicate == "error" else "?"
         letters, count = self._write("insert", on_duplicate, refuse, encoded, entries)
         if on_duplicate == "error" and b"1" in letters:
-            raise duplicate(
-                [_decode(member) for member in encoded], letters.index(b"1")
-            )
+            raise duplicate([decode(member) for member in encoded], letters.index(b"1"))
         return count
 
     def remove(self, keys: Column) -> None:
-        encoded = list(dict.fromkeys(_encode(keys)))
+        encoded = list(dict.fromkeys(encode(keys)))
         if encoded and self.parameters is None:
-            raise KeyError(_decode(encoded[0]))
+            raise KeyError(decode(encoded[0]))
         letters, _ = self._write("remove", "remove", "0?", encoded, None)
         if b"0" in letters:
-            raise KeyError(_decode(encoded[letters.index(b"0")]))
+            raise KeyError(decode(encoded[letters.index(b"0")]))
 
     def query(
         self,
@@ -264,12 +257,12 @@ class RedisStore(Store):
         offsets = offsets_of(counts)
         return Found(
             offsets,
-            _column(keys),
+            column_of(keys),
             None if least is None else np.concatenate(agreements),
         )
 
     def entries_of(self, keys: Column) -> tuple[Column, UInt64Array]:
-        encoded = list(dict.fromkeys(_encode(keys)))
+        encoded = list(dict.fromkeys(encode(keys)))
         answers = []
         with self._calling("entries_of"):
             for low in range(0, len(encoded), self._step()):
@@ -286,7 +279,7 @@ class RedisStore(Store):
             for member, entry in zip(encoded, answers, strict=True)
             if entry is not None
         ]
-        return _column(there), entries.astype(np.uint64)
+        return column_of(there), entries.astype(np.uint64)
 
     def items(self) -> Iterator[tuple[Column, UInt64Array]]:
         """Yield all entries, in batches of keys and signatures.
@@ -360,21 +353,8 @@ class RedisStore(Store):
         except (
             BaseException
         ):  # after an interrupt, the next call would read the answer of this one
-            self._disconnect()
+            disconnect(self._client)
             raise
-
-    def _disconnect(self) -> None:
-        """Close the connections that no call uses; the client opens new ones when it needs them."""
-        nodes = self._client.get_nodes() if hasattr(self._client, "get_nodes") else ()
-        for client in [node.redis_connection for node in nodes] or [self._client]:
-            # The client has a single connection.
-            if getattr(client, "connection", None) is not None:
-                client.connection.disconnect()
-            if client is not None:
-                try:
-                    client.connection_pool.disconnect(inuse_connections=False)
-                except TypeError:  # a pool of redis-py 5 without this argument
-                    client.connection_pool.disconnect()
 
     def _translated(self, error: Exception, operation: str) -> Exception:
         text = f"Redis at {self._address}, {operation}: "
@@ -418,7 +398,7 @@ class RedisStore(Store):
 
     def _settings(self) -> tuple[Any, ...]:
         """Return the first arguments of all scripts but OPEN."""
-        fields = _fields(self._bound())
+        fields = fields_of(self._bound())
         known_settings = "".join(
             f" {fields.get(name, '')}"
             for name in (*scripts.FIELDS, *scripts.FAMILY_FIELDS)
@@ -443,14 +423,14 @@ class RedisStore(Store):
             if fresh:
                 yielded.update(members)
                 yield (
-                    _column([self._key(members[place]) for place in fresh]),
+                    column_of([self._key(members[place]) for place in fresh]),
                     entries[fresh] if data else entries,
                 )
             cursor = b"" if cursor == b"0" else cursor
 
     def _check(self, operation: str, encoded: list[bytes]) -> bytes:
         settings = self._settings()
-        pieces = _pieces(encoded, 0)
+        pieces = pieces_of(encoded, 0)
         with self._calling(operation):
             letters = b"".join(
                 self._eval(scripts.CHECK, *settings, "", *encoded[piece])
@@ -477,7 +457,7 @@ class RedisStore(Store):
             raise ValueError(
                 f"{operation}: the batch has {size} bytes, more than {MOST_BYTES}; divide it"
             )
-        pieces = list(_pieces(encoded, width))
+        pieces = list(pieces_of(encoded, width))
         with self._calling(operation), self._node().pipeline(transaction=True) as pipe:
             # Without it, the client would resend the batch after losing the connection.
             pipe.watch(self._keys[0])
@@ -533,7 +513,7 @@ class RedisStore(Store):
             place += 1
         letters = self._check("insert", encoded[:place])
         return duplicate(
-            [_decode(member) for member in encoded],
+            [decode(member) for member in encoded],
             letters.index(b"1") if b"1" in letters else place,
         )
 
@@ -570,7 +550,7 @@ class RedisStore(Store):
                     if letter == ord("1")
                 )
         self._refuse_damage(members, letters)
-        there = _present(letters)
+        there = present(letters)
         numbers = np.frombuffer(counts, "<u4").astype(np.int64)
         query_rows = np.repeat(int64_range(row, row + len(numbers)), numbers)
         entry_rows = np.frombuffer(member_places, "<u4")
@@ -675,144 +655,19 @@ class RedisStore(Store):
 
     def _key(self, member: bytes) -> int | str:
         try:
-            return _decode(member)
+            return decode(member)
         except ValueError:
             raise FormatError(
                 f"{self._place('entries')}: {member!r} is not a key of this format"
             ) from None
 
-    def _parse(self, answer: list[bytes]) -> Parameters | None:
-        """Parse the parameters that the server stores."""
-        if not answer:
-            return None
-        place = self._place("parameters")
-        fields = [field.decode("utf-8", "backslashreplace") for field in answer]
-        stored = dict(zip(fields[::2], fields[1::2], strict=True))
-        if stored.get("format") not in FORMATS:
-            known_formats = " and ".join(FORMATS)
-            stored_format = stored.get("format")
-            raise FormatError(
-                f"{place}: format {stored_format!r} is unknown, this version reads {known_formats}"
-            )
-        try:
-            num_perm, bands, rows, seed = (
-                int(stored[name]) for name in ("num_perm", "bands", "rows", "seed")
-            )
-            threshold = float(stored["threshold"]) if stored["threshold"] else None
-            payload = int(stored.get("payload", 0))
-            measure = stored.get("measure", "")
-            parameters = Parameters(
-                num_perm,
-                bands,
-                rows,
-                stored["scheme"],
-                seed,
-                threshold,
-                stored["shingles"],
-                stored.get("family", ""),
-                payload,
-                measure,
-            )
-        except (KeyError, ValueError) as error:
-            raise FormatError(
-                f"{place}: a field is missing or not a number: {error}"
-            ) from None
-        in_range = (
-            1 <= bands * rows <= num_perm <= 65536 and bands >= 1 and 0 <= seed < 2**64
-        )
-        in_range &= stored["scheme"] in (
-            [""] if parameters.family else get_args(Scheme)
-        )
-        in_range &= threshold is None or 0 < threshold <= 1
-        if not in_range or _fields(parameters) != stored:
-            raise FormatError(
-                f"{place}: out of range, or not as this library writes them: {stored}"
-            )
-        return parameters
+    def _stored_parameters(self, *fields: str) -> Parameters | None:
+        """Return the parameters on the server; these fields are stored if it has none."""
+        answer = self._eval(scripts.OPEN, *fields)
+        return parameters_of(answer, self._place("parameters"))
 
     def _place(self, section: str) -> str:
         return f"Redis at {self._address}, {self._prefix}:{section}"
-
-
-# The client
-
-
-def _connect(url: str) -> Any:
-    redis = optional("redis", "redis")
-    try:
-        return redis.Redis.from_url(
-            url,
-            socket_connect_timeout=CONNECT_TIMEOUT,
-            socket_timeout=TIMEOUT,
-            retry=redis.retry.Retry(
-                redis.backoff.ExponentialBackoff(),
-                RETRIES,
-                (redis.exceptions.ConnectionError,),
-            ),
-        )
-    except ValueError:  # its message may contain a part of the password
-        form = "redis://[[user]:password@]host[:port][/database]"
-        raise ValueError(
-            f"the URL of a Redis server must have the form {form}"
-        ) from None
-
-
-def _check_client(client: Any) -> Any:
-    if not isinstance(
-        client,
-        (optional("redis", "redis").Redis, optional("redis", "redis").RedisCluster),
-    ):
-        raise TypeError(
-            f"server must be a URL, redis.Redis or redis.RedisCluster, not {client!r}"
-        )
-    if client.get_encoder().decode_responses:
-        raise ValueError(
-            "the client must not decode responses: make it with decode_responses=False"
-        )
-    return client
-
-
-def _address(client: Any) -> str:
-    """Return the address of the server, without user and password."""
-    pool = getattr(client, "connection_pool", None)
-    if pool is None:
-        node = client.get_default_node()
-        return f"{node.host}:{node.port} (cluster)"
-    options = pool.connection_kwargs
-    place = (
-        options.get("path")
-        or f"{options.get('host', 'localhost')}:{options.get('port', 6379)}"
-    )
-    return f"{place}/{options.get('db') or 0}"
-
-
-# Encodings
-
-
-def _fields(parameters: Parameters) -> dict[str, str]:
-    """Return parameters as they are stored, in the order of FIELDS."""
-    threshold = (
-        "" if parameters.threshold is None else repr(float(parameters.threshold))
-    )
-    numbers = (
-        int(parameters.num_perm),
-        int(parameters.bands),
-        int(parameters.rows_per_band),
-    )
-    form = FORMATS[bool(parameters.family)]
-    texts = (
-        form,
-        *map(str, numbers),
-        parameters.scheme,
-        str(int(parameters.seed)),
-        threshold,
-        parameters.shingles,
-    )
-    fields = dict(zip(scripts.FIELDS, texts, strict=True))
-    if parameters.family:
-        family = parameters.family, str(int(parameters.payload)), parameters.measure
-        fields |= zip(scripts.FAMILY_FIELDS, family, strict=True)
-    return fields
 
 
 def _equal_bits(a: UInt64Array, b: UInt64Array, parameters: Parameters) -> Int64Array:
@@ -828,54 +683,3 @@ def _equal_bits(a: UInt64Array, b: UInt64Array, parameters: Parameters) -> Int64
         different,
     )
     return parameters.bits - different.astype(np.int64)
-
-
-def _encode(keys: Column) -> list[bytes]:
-    return [_encode_key(key) for key in listed(keys)]
-
-
-def _encode_key(key: Any) -> bytes:
-    if isinstance(key, str):
-        return b"s" + key.encode("utf-8", "surrogatepass")
-    if (
-        isinstance(key, (int, np.integer))
-        and not isinstance(key, bool)
-        and LEAST_KEY <= key <= GREATEST_KEY
-    ):
-        return b"%d" % int(key)
-    raise TypeError(
-        f"a Redis store's keys are ints in -2**63..2**64 - 1 and str, not {key!r}"
-    )
-
-
-def _decode(member: bytes) -> int | str:
-    """Return the key of a member, or raise ValueError if it is not the encoding of a key."""
-    if member[:1] == b"s":
-        return member[1:].decode("utf-8", "surrogatepass")
-    key = int(member)
-    if not LEAST_KEY <= key <= GREATEST_KEY or b"%d" % key != member:
-        raise ValueError
-    return key
-
-
-def _column(keys: list[int | str]) -> Column:
-    """Return keys as an array if all are ints of one kind, otherwise as a list."""
-    return as_column(keys) if keys else np.empty(0, np.int64)
-
-
-def _pieces(encoded: list[bytes], width: int) -> Iterator[slice]:
-    """Divide a batch by the number of keys and by bytes, `width` more for each key."""
-    low = size = 0
-    for row, key in enumerate(encoded):
-        key_bytes = width + len(key)
-        if row - low >= PIECE_KEYS or (row > low and size + key_bytes > PIECE_BYTES):
-            yield slice(low, row)
-            low = row
-            size = 0
-        size += key_bytes
-    if low < len(encoded):
-        yield slice(low, len(encoded))
-
-
-def _present(letters: bytes) -> BoolArray:
-    return np.equal(np.frombuffer(letters, np.uint8), ord("1"))
