@@ -87,7 +87,8 @@ SPARK_PLAN = [name for name in of_group("plan") if "spark" in OPTIONS[name].driv
 
 
 def _dedup_on_spark(options: Options, console: Console) -> None:
-    from lshfast.spark.files import SparkOutputs, run_files
+    from lshfast.spark.file_outputs import SparkOutputs
+    from lshfast.spark.files import run_files
 
     _check_spark(options, "dedup")
     folders = SparkOutputs(

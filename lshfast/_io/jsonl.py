@@ -22,7 +22,7 @@ from lshfast._io.json_records import (
 )
 from lshfast._io.json_text import loads
 from lshfast._io.jsonl_again import again, scannable, texts_of, with_texts
-from lshfast._io.line_buffers import are_short, line_pieces, slices, without_cr
+from lshfast._io.line_buffers import are_short_lines, line_pieces, slices, without_cr
 from lshfast._io.lines import Lines, whole_lines
 from lshfast.kernels.json import ScannedLines, line_ends, scan
 from lshfast.kernels.text import Texts
@@ -175,7 +175,7 @@ def _fill(
     if len(scanned.undecided):
         buffer, _, end = part
         undecided = []
-        lf = int(are_short(*part))
+        lf = int(are_short_lines(*part))
         for row in scanned.undecided.tolist():
             line = bytes(
                 buffer[scanned.starts[row] : min(scanned.stops[row] + lf, end)]

@@ -34,7 +34,7 @@ def line_pieces(
     Short lines are copied, which saves 0.3 us each.
     """
     view = memoryview(buffer)
-    if are_short(buffer, start, end):
+    if are_short_lines(buffer, start, end):
         yield from io.BytesIO(view[start:end])
         return
     while start < end:
@@ -43,7 +43,7 @@ def line_pieces(
         start = stop + 1 if stop >= 0 else end
 
 
-def are_short(buffer: bytearray, start: int, end: int) -> bool:
+def are_short_lines(buffer: bytearray, start: int, end: int) -> bool:
     """Return whether the first lines have less than 2,000 bytes on average.
 
     Such lines are parsed with their LF.

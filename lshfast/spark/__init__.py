@@ -4,8 +4,10 @@ It needs PySpark 4.1 or later: ``pip install "lshfast[spark]"``, on the driver a
 
 Files:
 
-- api.py, run.py, tasks.py, page.py, by_value.py: `dedup` and `pairs`; the stages of a run; the work
-  of Python workers in them; the page; the account by the values of a column.
+- api.py, run.py, page.py, by_value.py: `dedup` and `pairs`; the stages of a run; the page; the
+  account by the values of a column.
+- tasks.py, set_tasks.py, binary_columns.py: the work of Python workers in these stages; their work
+  on the texts of components; arrays as columns.
 - earlier.py, exact_keys.py: earlier rows, with which new ones are compared; exact keys of rows.
 - points.py, point_tasks.py: the stages of a run over vectors; the work of workers in them.
 - components.py, row_filter.py: components of buckets, on the driver or on the cluster; a join of
@@ -16,7 +18,8 @@ Files:
 - checked_sample.py, draw.py, check_tasks.py: `check`; the rows of its sample, and all that are near
   to them; the work of workers.
 - session.py, workers.py, ids.py: the session; the interpreters of workers and their errors; ids.
-- files.py, places.py: the job over files; files and folders in any file system.
+- files.py, file_inputs.py, file_outputs.py, places.py: the job over files; what it reads and
+  writes; files and folders in any file system.
 """
 
 from lshfast.spark.api import dedup, dedup_with_summary, pairs, pairs_with_summary

@@ -23,7 +23,8 @@ from lshfast.kernels import sets
 from lshfast.kernels.text import HashKey, Texts
 from lshfast.quality.near_pairs import SampleJoin
 from lshfast.shingling import PIECE_BYTES
-from lshfast.spark.tasks import Batch, Table, distinct_tokens, signed
+from lshfast.spark.binary_columns import signed
+from lshfast.spark.tasks import Batch, Table, distinct_tokens
 from lshfast.spark.workers import WorkerTask, pa, prepared_once
 from lshfast.tokens import TokenSets
 

@@ -21,7 +21,7 @@ from lshfast._common.types import Int64Array
 from lshfast.join.banded import number_buckets
 from lshfast.join.external.components import components_of_ends
 from lshfast.kernels import grouping as kernels
-from lshfast.spark.tasks import array_of_binary
+from lshfast.spark.binary_columns import array_of_binary
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -17,15 +17,9 @@ from lshfast.passages.run import find_against, find_within, hold_texts
 from lshfast.passages.sampling import Samples, make_sampler, sample_pieces
 from lshfast.passages.search import HeldTexts
 from lshfast.passages.spans import SPAN, Spans
-from lshfast.spark.tasks import (
-    BATCH_PAIRS,
-    Batch,
-    SetTask,
-    Table,
-    binary_lists,
-    lists_of_binary,
-    naming_text,
-)
+from lshfast.spark.binary_columns import binary_lists, lists_of_binary
+from lshfast.spark.set_tasks import BATCH_PAIRS, SetTask
+from lshfast.spark.tasks import Batch, Table, naming_text
 from lshfast.spark.workers import NULL_ID, WorkerTask, pa, prepared_once
 
 # The columns of a passage after the ids: those of `lshfast.passages.SharedPassages.spans`.

@@ -33,19 +33,16 @@ from lshfast.banding.bands import Bands
 from lshfast.index.measure import Measure
 from lshfast.index.neighbors.points import PointFormat
 from lshfast.sketch.minhash import EMPTY
+from lshfast.spark.binary_columns import array_of_binary, binary_column, signed
 from lshfast.spark.exact_keys import KeyColumn
+from lshfast.spark.set_tasks import EngineTask, PairTask
 from lshfast.spark.tasks import (
     Batch,
     ContentKey,
-    EngineTask,
-    PairTask,
     Table,
-    array_of_binary,
-    binary_column,
     edges_of,
     hash_keys,
     returned_columns,
-    signed,
 )
 from lshfast.spark.workers import WorkerTask, pa
 

@@ -17,7 +17,8 @@ import numpy as np
 from lshfast._common.extras import optional
 from lshfast._common.rows import int64_range
 from lshfast._common.types import UInt64Array
-from lshfast.spark.tasks import Batch, signed
+from lshfast.spark.binary_columns import signed
+from lshfast.spark.tasks import Batch
 from lshfast.spark.workers import WorkerTask
 
 if TYPE_CHECKING:

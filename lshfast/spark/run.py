@@ -52,6 +52,7 @@ from lshfast.spark.exact_keys import (
 from lshfast.spark.ids import common_type, refuse_ids
 from lshfast.spark.row_filter import JoinLimits, join_by_id
 from lshfast.spark.session import running
+from lshfast.spark.set_tasks import EngineTask, PairTask
 from lshfast.spark.tasks import (
     EARLIER,
     EARLIER_ID,
@@ -59,9 +60,7 @@ from lshfast.spark.tasks import (
     ChainTask,
     ContentKey,
     CountTask,
-    EngineTask,
     EntriesTask,
-    PairTask,
     RecordTask,
     ScreenTask,
     SketchTask,

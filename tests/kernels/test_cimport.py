@@ -389,7 +389,7 @@ from lshfast.families import BitSampling
 from lshfast.kernels.trees import Run
 from lshfast.sketch.bits import BBits
 from lshfast.families import CauchyLines, GaussianLines
-from lshfast.sketch.cardinality import DistinctCounter, estimate_sizes
+from lshfast.sketch import DistinctCounter, estimate_sizes
 from lshfast.sketch.one_permutation import OnePermutation
 from lshfast.sketch.simhash import SimHasher
 from lshfast.sketch.weighted import WeightedMinHasher, WeightedSets

@@ -24,7 +24,7 @@ from lshfast.sketch import (
     estimate_sizes,
     sketch_multisets,
 )
-from lshfast.sketch.cardinality import registers_from_bytes, size_error
+from lshfast.sketch import registers_from_bytes, size_error
 
 SETS = TokenSets([0, 2, 3, 3], [1, 2, 3])
 WEIGHED = WeightedSets([0, 2, 3, 3], [1, 2, 3], [1, 2, 3])

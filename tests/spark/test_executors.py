@@ -20,7 +20,8 @@ PROGRAM = """
 import os, signal, sys
 from pyspark.sql import SparkSession
 import lshfast.spark.run as run
-from lshfast.spark.tasks import EngineTask, SketchTask
+from lshfast.spark.set_tasks import EngineTask
+from lshfast.spark.tasks import SketchTask
 from tests.spark.answers import corpus, distributed, native
 
 folder = sys.argv[1]

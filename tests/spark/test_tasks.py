@@ -24,12 +24,11 @@ from lshfast.spark.point_tasks import (
     PointPairTask,
     near_nodes,
 )
+from lshfast.spark.set_tasks import EngineTask, PairTask
 from lshfast.spark.tasks import (
     EARLIER,
     EARLIER_ID,
     ChainTask,
-    EngineTask,
-    PairTask,
     RecordTask,
     ScreenTask,
     SketchTask,

@@ -47,19 +47,19 @@ from lshfast.index.stores.base import Store
 from lshfast.index.stores.redis_client import (
     address_of,
     check_client,
-    connect,
+    connect_url,
     disconnect,
 )
 from lshfast.index.stores.redis_forms import (
     PIECE_BYTES,
     PIECE_KEYS,
-    column_of,
-    decode,
-    encode,
+    decode_key,
+    encode_keys,
     fields_of,
-    parameters_of,
-    pieces_of,
-    present,
+    key_pieces,
+    keys_as_column,
+    present_keys,
+    stored_parameters,
 )
 from lshfast.index.stores.values import Found, OnDuplicate, Parameters
 from lshfast.kernels.bands import band_keys
@@ -137,7 +137,7 @@ class RedisStore(Store):
         self.parameters: Parameters | None = None
         self._errors = optional("redis", "redis").exceptions
         self._owned = isinstance(server, str)
-        self._client: Any = connect(server) if self._owned else check_client(server)
+        self._client: Any = connect_url(server) if self._owned else check_client(server)
         self._address = address_of(self._client)
         self._prefix = f"{{{name}}}"
         self._keys = [
@@ -174,8 +174,8 @@ class RedisStore(Store):
             return int(self._client.hlen(self._keys[1]))
 
     def contains(self, keys: Column) -> BoolArray:
-        encoded = encode(keys)
-        return present(
+        encoded = encode_keys(keys)
+        return present_keys(
             self._check("contains", encoded) if self.parameters else b"0" * len(encoded)
         )
 
@@ -191,7 +191,7 @@ class RedisStore(Store):
             raise ValueError(
                 f"on_duplicate must be 'error', 'replace' or 'skip', not {on_duplicate!r}"
             )
-        encoded = encode(keys)
+        encoded = encode_keys(keys)
         entries = self._with_band_keys(signatures)
         if len(encoded) != len(entries):
             raise ValueError(
@@ -210,16 +210,18 @@ class RedisStore(Store):
         refuse = "1?" if on_duplicate == "error" else "?"
         letters, count = self._write("insert", on_duplicate, refuse, encoded, entries)
         if on_duplicate == "error" and b"1" in letters:
-            raise duplicate([decode(member) for member in encoded], letters.index(b"1"))
+            raise duplicate(
+                [decode_key(member) for member in encoded], letters.index(b"1")
+            )
         return count
 
     def remove(self, keys: Column) -> None:
-        encoded = list(dict.fromkeys(encode(keys)))
+        encoded = list(dict.fromkeys(encode_keys(keys)))
         if encoded and self.parameters is None:
-            raise KeyError(decode(encoded[0]))
+            raise KeyError(decode_key(encoded[0]))
         letters, _ = self._write("remove", "remove", "0?", encoded, None)
         if b"0" in letters:
-            raise KeyError(decode(encoded[letters.index(b"0")]))
+            raise KeyError(decode_key(encoded[letters.index(b"0")]))
 
     def query(
         self,
@@ -257,12 +259,12 @@ class RedisStore(Store):
         offsets = offsets_of(counts)
         return Found(
             offsets,
-            column_of(keys),
+            keys_as_column(keys),
             None if least is None else np.concatenate(agreements),
         )
 
     def entries_of(self, keys: Column) -> tuple[Column, UInt64Array]:
-        encoded = list(dict.fromkeys(encode(keys)))
+        encoded = list(dict.fromkeys(encode_keys(keys)))
         answers = []
         with self._calling("entries_of"):
             for low in range(0, len(encoded), self._step()):
@@ -279,7 +281,7 @@ class RedisStore(Store):
             for member, entry in zip(encoded, answers, strict=True)
             if entry is not None
         ]
-        return column_of(there), entries.astype(np.uint64)
+        return keys_as_column(there), entries.astype(np.uint64)
 
     def items(self) -> Iterator[tuple[Column, UInt64Array]]:
         """Yield all entries, in batches of keys and signatures.
@@ -423,14 +425,14 @@ class RedisStore(Store):
             if fresh:
                 yielded.update(members)
                 yield (
-                    column_of([self._key(members[place]) for place in fresh]),
+                    keys_as_column([self._key(members[place]) for place in fresh]),
                     entries[fresh] if data else entries,
                 )
             cursor = b"" if cursor == b"0" else cursor
 
     def _check(self, operation: str, encoded: list[bytes]) -> bytes:
         settings = self._settings()
-        pieces = pieces_of(encoded, 0)
+        pieces = key_pieces(encoded, 0)
         with self._calling(operation):
             letters = b"".join(
                 self._eval(scripts.CHECK, *settings, "", *encoded[piece])
@@ -457,7 +459,7 @@ class RedisStore(Store):
             raise ValueError(
                 f"{operation}: the batch has {size} bytes, more than {MOST_BYTES}; divide it"
             )
-        pieces = list(pieces_of(encoded, width))
+        pieces = list(key_pieces(encoded, width))
         with self._calling(operation), self._node().pipeline(transaction=True) as pipe:
             # Without it, the client would resend the batch after losing the connection.
             pipe.watch(self._keys[0])
@@ -513,7 +515,7 @@ class RedisStore(Store):
             place += 1
         letters = self._check("insert", encoded[:place])
         return duplicate(
-            [decode(member) for member in encoded],
+            [decode_key(member) for member in encoded],
             letters.index(b"1") if b"1" in letters else place,
         )
 
@@ -550,7 +552,7 @@ class RedisStore(Store):
                     if letter == ord("1")
                 )
         self._refuse_damage(members, letters)
-        there = present(letters)
+        there = present_keys(letters)
         numbers = np.frombuffer(counts, "<u4").astype(np.int64)
         query_rows = np.repeat(int64_range(row, row + len(numbers)), numbers)
         entry_rows = np.frombuffer(member_places, "<u4")
@@ -655,7 +657,7 @@ class RedisStore(Store):
 
     def _key(self, member: bytes) -> int | str:
         try:
-            return decode(member)
+            return decode_key(member)
         except ValueError:
             raise FormatError(
                 f"{self._place('entries')}: {member!r} is not a key of this format"
@@ -664,7 +666,7 @@ class RedisStore(Store):
     def _stored_parameters(self, *fields: str) -> Parameters | None:
         """Return the parameters on the server; these fields are stored if it has none."""
         answer = self._eval(scripts.OPEN, *fields)
-        return parameters_of(answer, self._place("parameters"))
+        return stored_parameters(answer, self._place("parameters"))
 
     def _place(self, section: str) -> str:
         return f"Redis at {self._address}, {self._prefix}:{section}"

@@ -13,7 +13,7 @@ TIMEOUT = 60
 RETRIES = 3
 
 
-def connect(url: str) -> Any:
+def connect_url(url: str) -> Any:
     redis = optional("redis", "redis")
     try:
         return redis.Redis.from_url(

@@ -55,7 +55,7 @@ def fields_of(parameters: Parameters) -> dict[str, str]:
     return fields
 
 
-def encode(keys: Column) -> list[bytes]:
+def encode_keys(keys: Column) -> list[bytes]:
     return [_encode_key(key) for key in listed(keys)]
 
 
@@ -73,7 +73,7 @@ def _encode_key(key: Any) -> bytes:
     )
 
 
-def decode(member: bytes) -> int | str:
+def decode_key(member: bytes) -> int | str:
     """Return the key of a member, or raise ValueError if it is not the encoding of a key."""
     if member[:1] == b"s":
         return member[1:].decode("utf-8", "surrogatepass")
@@ -83,12 +83,12 @@ def decode(member: bytes) -> int | str:
     return key
 
 
-def column_of(keys: list[int | str]) -> Column:
+def keys_as_column(keys: list[int | str]) -> Column:
     """Return keys as an array if all are ints of one kind, otherwise as a list."""
     return as_column(keys) if keys else np.empty(0, np.int64)
 
 
-def pieces_of(encoded: list[bytes], width: int) -> Iterator[slice]:
+def key_pieces(encoded: list[bytes], width: int) -> Iterator[slice]:
     """Divide a batch by the number of keys and by bytes, `width` more for each key."""
     low = size = 0
     for row, key in enumerate(encoded):
@@ -102,11 +102,11 @@ def pieces_of(encoded: list[bytes], width: int) -> Iterator[slice]:
         yield slice(low, len(encoded))
 
 
-def present(letters: bytes) -> BoolArray:
+def present_keys(letters: bytes) -> BoolArray:
     return np.equal(np.frombuffer(letters, np.uint8), ord("1"))
 
 
-def parameters_of(answer: list[bytes], place: str) -> Parameters | None:
+def stored_parameters(answer: list[bytes], place: str) -> Parameters | None:
     """Parse the parameters that a server stores; errors name the place."""
     if not answer:
         return None
