@@ -20,7 +20,8 @@ Files:
 
 - urls.py, links.py, mirrors.py: URLs without sessions, and as bigrams of words; links of pages;
   mirror hosts.
-- contraction.py, prefixes.py: contraction of link graphs; lists of link sets by their rarest links.
+- contraction.py, link_graphs.py, prefixes.py: contraction; graphs whose nodes are merged; lists of
+  link sets by their rarest links.
 - command.py, job.py, page.py: the commands and their options; their jobs; the page of mirror hosts.
 """
 

@@ -22,9 +22,10 @@ from lshfast.sketch import (
     SignSketcher,
     estimate_overlap,
     estimate_sizes,
+    registers_from_bytes,
+    size_error,
     sketch_multisets,
 )
-from lshfast.sketch import registers_from_bytes, size_error
 
 SETS = TokenSets([0, 2, 3, 3], [1, 2, 3])
 WEIGHED = WeightedSets([0, 2, 3, 3], [1, 2, 3], [1, 2, 3])

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lshfast.kernels.leaders import leaders_of_sets
-from lshfast.web import contract, contraction
+from lshfast.web import contract, link_graphs
 from tests.reference import contraction as reference
 
 
@@ -111,7 +111,7 @@ def looked_at(links, monkeypatch):
         compared.append(len(ranks))
         return leaders_of_sets(offsets, ranks, *others)
 
-    monkeypatch.setattr(contraction, "leaders_of_sets", leaders)
+    monkeypatch.setattr(link_graphs, "leaders_of_sets", leaders)
     return contracted(links), sum(compared)
 
 
