@@ -5,7 +5,7 @@ Candidates share a bucket, are screened by codes, and are verified by exact dist
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -17,7 +17,6 @@ from lshfast._common.progress import Progress
 from lshfast._common.rows import int64_range, parts_of_rows, run_begins
 from lshfast._common.threads import ordered_map
 from lshfast._common.types import (
-    AnyArray,
     Float64Array,
     Int32Array,
     Int64Array,
@@ -27,6 +26,7 @@ from lshfast._common.types import (
 from lshfast._items.buckets import PointBuckets
 from lshfast._items.crowds import count_others
 from lshfast._items.held_points import HeldItems
+from lshfast._items.meetings import Meeting, joined_parts, spanning
 from lshfast._items.split_buckets import (
     SortedRows,
     SplitBuckets,
@@ -81,43 +81,6 @@ SIZES = JoinSizes()
 
 class _TooManyError(Exception):
     """A batch has more similar pairs than are held."""
-
-
-@dataclass(frozen=True)
-class Meeting:
-    """Similar pairs: the numbers of the rows, left < right, and the values of the measure."""
-
-    left: Int32Array
-    right: Int32Array
-    value: Float64Array
-
-    def __len__(self) -> int:
-        return len(self.left)
-
-    @classmethod
-    def none(cls) -> Meeting:
-        """Return no pairs."""
-        return cls(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0))
-
-    @classmethod
-    def joined(cls, parts: Sequence[Meeting]) -> Meeting:
-        """Return the pairs of several, at least one."""
-        left_rows, right_rows = (
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("left", "right")
-        )
-        return cls(
-            left_rows, right_rows, np.concatenate([part.value for part in parts])
-        )
-
-    def of(self, places: AnyArray) -> Meeting:
-        """Return some of the pairs."""
-        return Meeting(self.left[places], self.right[places], self.value[places])
-
-    def different(self) -> Meeting:
-        """Return the pairs without repetitions, sorted."""
-        order = np.lexsort((self.right, self.left))
-        return self.of(order[run_begins(self.left[order], self.right[order])])
 
 
 @dataclass(frozen=True)
@@ -395,7 +358,7 @@ class BucketJoin:
         for band in self._every_band:
             for meeting, compared in self._meetings(band, rows, rows, rows, labels):
                 self.compared += compared
-                new = _spanning(meeting, labels)
+                new = spanning(meeting, labels)
                 if len(new):
                     components = set_kernels.components(
                         new.left.astype(np.int64), new.right.astype(np.int64), n
@@ -511,7 +474,7 @@ class BucketJoin:
                 raise _TooManyError
             if len(meeting):
                 parts.append(meeting)
-        return _joined_parts(parts, self._room), compared
+        return joined_parts(parts, self._room), compared
 
     def _meetings(
         self,
@@ -681,31 +644,3 @@ class BucketJoin:
             shared[open_pairs[equal]] = True
             open_pairs = open_pairs[~equal]
         return meeting.of(shared)
-
-
-def _joined_parts(parts: list[Meeting], least: int) -> list[Meeting]:
-    """Return the pairs of many parts in parts of at least `least` pairs, except the last."""
-    joined_parts = list[Meeting]()
-    waiting = list[Meeting]()
-    count = 0
-    for part in parts:
-        waiting.append(part)
-        count += len(part)
-        if count >= least:
-            joined_parts.append(Meeting.joined(waiting))
-            waiting = []
-            count = 0
-    if waiting:
-        joined_parts.append(Meeting.joined(waiting))
-    return joined_parts
-
-
-def _spanning(meeting: Meeting, labels: Int32Array) -> Meeting:
-    """Return the first of the pairs of each two components, without pairs of one component."""
-    left_labels = labels[meeting.left].astype(np.uint64)
-    right_labels = labels[meeting.right].astype(np.uint64)
-    low = np.minimum(left_labels, right_labels)
-    high = np.maximum(left_labels, right_labels)
-    _, first = np.unique(low << np.uint64(32) | high, return_index=True)
-    first = first[low[first] != high[first]]
-    return meeting.of(first)

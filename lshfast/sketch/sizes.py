@@ -12,11 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast._common.checks import check_number, numbers_of
-from lshfast._common.types import (
-    AnyShape,
-    Float64Array,
-    Vector,
-)
+from lshfast._common.types import AnyShape, Float64Array, Vector
 from lshfast.kernels import cardinality as kernels
 from lshfast.sketch.compare import fitted
 from lshfast.sketch.minhash import EMPTY, MinHasher, check_signatures

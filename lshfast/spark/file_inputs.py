@@ -17,16 +17,10 @@ from lshfast._common.column_paths import (
     steps_of,
     value_at,
 )
-from lshfast._engine.indexes.run_indexes import (
-    columns_of_earlier,
-)
-from lshfast._engine.pages.run_pages import (
-    PageOutput,
-)
+from lshfast._engine.indexes.run_indexes import columns_of_earlier
+from lshfast._engine.pages.run_pages import PageOutput
 from lshfast._io import DataError
-from lshfast.spark.api import (
-    earlier_of,
-)
+from lshfast.spark.api import earlier_of
 from lshfast.spark.earlier import EarlierFrame
 from lshfast.spark.exact_keys import KEY, NamedKeys, as_json
 from lshfast.spark.page import ShownTexts

@@ -12,11 +12,7 @@ from lshfast._engine.account.report import Summary
 from lshfast._engine.options.stored import OF_FOLDER, StoredOptions
 from lshfast._engine.pages.dedup import page_of
 from lshfast._engine.pages.evidence import Evidence, compared_form
-from lshfast._engine.pages.run_pages import (
-    PageOutput,
-    named,
-    refusal_of,
-)
+from lshfast._engine.pages.run_pages import PageOutput, named, refusal_of
 from lshfast._engine.parts.removals import EARLIER_TEXT, SAME_KEY
 from lshfast._engine.plan import plan_of_options
 from lshfast._io.pages.page import write_page

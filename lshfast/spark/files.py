@@ -9,10 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from lshfast._common.column_paths import (
-    ColumnNames,
-    checked_columns,
-)
+from lshfast._common.column_paths import ColumnNames, checked_columns
 from lshfast._common.extras import optional
 from lshfast._engine.account.display import SIMILARITY_NAMES
 from lshfast._engine.account.report import Summary
@@ -26,11 +23,7 @@ from lshfast._engine.indexes.run_indexes import (
 from lshfast._engine.inputs import Inputs
 from lshfast._engine.options.stored import StoredOptions
 from lshfast._engine.pages.evidence import compared_form
-from lshfast._engine.pages.run_pages import (
-    PageOutput,
-    check_page_output,
-    named,
-)
+from lshfast._engine.pages.run_pages import PageOutput, check_page_output, named
 from lshfast.index.index_file import is_index
 from lshfast.spark.api import (
     OPTIONS,

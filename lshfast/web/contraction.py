@@ -18,9 +18,7 @@ import numpy.typing as npt
 from lshfast._common.checks import array_of, check_int
 from lshfast._common.display import Figure, Shown, counted
 from lshfast._common.progress import Progress
-from lshfast._common.rows import (
-    int64_range,
-)
+from lshfast._common.rows import int64_range
 from lshfast._common.types import AnyArray, Int64Array
 from lshfast.join.thresholds import Threshold, rule_of
 from lshfast.kernels.sets import components

@@ -36,11 +36,7 @@ from lshfast._common.errors import FormatError
 from lshfast._common.extras import optional
 from lshfast._common.rows import int64_range, offsets_of
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
-from lshfast.index.keys import (
-    Column,
-    duplicate,
-    listed,
-)
+from lshfast.index.keys import Column, duplicate, listed
 from lshfast.index.measure import measure_of
 from lshfast.index.stores import redis_scripts as scripts
 from lshfast.index.stores.base import Store

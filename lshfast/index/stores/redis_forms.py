@@ -9,12 +9,7 @@ import numpy as np
 
 from lshfast._common.errors import FormatError
 from lshfast._common.types import BoolArray
-from lshfast.index.keys import (
-    INTEGERS,
-    Column,
-    as_column,
-    listed,
-)
+from lshfast.index.keys import INTEGERS, Column, as_column, listed
 from lshfast.index.stores import redis_scripts as scripts
 from lshfast.index.stores.values import Parameters
 from lshfast.sketch.minhash import Scheme
