@@ -43,10 +43,9 @@ def without(columns, names, share, into=None, seed=2):
 
 def elsewhere(*tables):
     kinds = {"title": "text", "journal": "category", "year": "code"}
+    fields = [Field(name, kind=kinds.get(name, "text")) for name in tables[0]]
     tables = [RecordTable(columns) for columns in tables]
-    fields = [
-        code_field(Field(name, kind=kind), tables) for name, kind in kinds.items()
-    ]
+    fields = [code_field(field, tables) for field in fields]
     return fields_elsewhere(fields, 1)
 
 
@@ -73,6 +72,13 @@ def test_words_that_all_records_have_elsewhere_say_nothing():
         for title, journal in zip(columns["title"], columns["journal"], strict=True)
     ]
     assert elsewhere(without(columns, ["journal"], 0.5)) == []
+
+
+def test_wide_tables_are_judged_by_the_fields_that_are_missing_most():
+    columns = books(200)
+    notes = {f"note {number}": books(200, number)["title"] for number in range(2, 42)}
+    moved = without(columns, ["journal", "year"], 0.5, "title")
+    assert elsewhere(without(notes, list(notes), 0.3) | moved) == ["journal", "year"]
 
 
 @pytest.mark.parametrize("rows", [0, 1, 59])

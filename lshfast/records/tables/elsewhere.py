@@ -6,11 +6,14 @@ record with one; if years are just missing, it has as many.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from lshfast._common.types import Int64Array
 from lshfast.records.tables.coded_fields import CodedField
 from lshfast.records.tables.content import LONGEST, sampled_rows, values_of
 
@@ -19,29 +22,28 @@ FEWEST_ROWS = 30  # with a value, and without
 # Of the words of a value, that rows without one have more of in other columns than rows with one:
 # 0 where values are missing; nearly all where they stand elsewhere, less the words that are rare.
 LEAST_MOVED = 0.3
-MOST_FIELDS = 24  # the time grows with their square
+STANDARD_ERRORS = (
+    3  # in wide tables, many words are in other columns, or not, by chance
+)
+MOST_FIELDS = 24  # that are judged: those without values in most rows
 SHOWN_NAMES = 3
 
 WORD = re.compile(r"[^\W\d_]+|\d+")
-Words = frozenset[str]
 
 
 def fields_elsewhere(fields: Sequence[CodedField], seed: int) -> list[str]:
     """Return the names of the fields whose values often stand in other columns of a table."""
     names: dict[str, None] = {}
-    if len(fields) > MOST_FIELDS:
-        return []
     for side in range(len(fields[0].table_codes)):
-        if not any(is_sometimes_missing(field, side) for field in fields):
+        judged = sometimes_missing(fields, side)
+        if not judged:
             continue
         rows = sampled_rows(len(fields[0].codes[side]), SAMPLED_ROWS, [seed, 9])
-        columns = [
-            [words_of(value) for value in values_of(field, side, rows)]
-            for field in fields
-        ]
-        for number, field in enumerate(fields):
-            if is_sometimes_missing(field, side) and is_moved(columns, number):
-                names[field.field.name] = None
+        columns = [values_of(field, side, rows) for field in fields]
+        words = WordPlaces.of(columns)
+        for number in judged:
+            if words.are_moved(number):
+                names[fields[number].field.name] = None
     return [*names]
 
 
@@ -57,13 +59,18 @@ def elsewhere_text(names: Sequence[str]) -> str:
     )
 
 
-def is_sometimes_missing(field: CodedField, side: int) -> bool:
-    """Return whether enough rows of a table have a value, and enough have none."""
-    present = int((field.codes[side] >= 0).sum())
-    return FEWEST_ROWS <= present <= len(field.codes[side]) - FEWEST_ROWS
+def sometimes_missing(fields: Sequence[CodedField], side: int) -> list[int]:
+    """Return the fields of which enough rows of a table have a value and enough have none."""
+    missing = {
+        number: int((field.codes[side] < 0).sum())
+        for number, field in enumerate(fields)
+    }
+    most = len(fields[0].codes[side]) - FEWEST_ROWS
+    judged = [number for number in missing if FEWEST_ROWS <= missing[number] <= most]
+    return sorted(sorted(judged, key=missing.__getitem__, reverse=True)[:MOST_FIELDS])
 
 
-def words_of(value: str) -> Words:
+def words_of(value: str) -> frozenset[str]:
     """Return the words of a value, and the lengths of its numbers as zeros.
 
     Examples
@@ -75,17 +82,67 @@ def words_of(value: str) -> Words:
     return frozenset("0" * len(word) if word.isdigit() else word for word in words)
 
 
-def is_moved(columns: Sequence[Sequence[Words]], number: int) -> bool:
-    """Return whether rows without a value of a column have it in others, from words by column."""
-    own = columns[number]
-    known_words = frozenset().union(*own)
-    counts: dict[bool, list[int]] = {True: [], False: []}
-    for row, words in enumerate(own):
-        others = [column[row] for column in columns if column is not own]
-        counts[bool(words)].append(len(known_words & frozenset().union(*others)))
-    with_value, without = counts[True], counts[False]
-    if min(len(with_value), len(without)) < FEWEST_ROWS:
-        return False
-    words_in_value = float(np.mean([len(words) for words in own if words]))
-    moved = float(np.mean(without)) - float(np.mean(with_value))
-    return moved >= LEAST_MOVED * words_in_value
+@dataclass(frozen=True)
+class WordPlaces:
+    """The words of some rows of a table, and the columns where they are.
+
+    Attributes
+    ----------
+    rows : int
+        The number of rows.
+    words : int
+        The number of different words.
+    by_column : list of Int64Array
+        Each word of a row of a column, without repetitions, as row * words + word.
+    of_rows, columns : Int64Array
+        Each word of a row in any column, in the same form, and in how many columns it is.
+    """
+
+    rows: int
+    words: int
+    by_column: list[Int64Array]
+    of_rows: Int64Array
+    columns: Int64Array
+
+    @classmethod
+    def of(cls, columns: Sequence[Sequence[str]]) -> WordPlaces:
+        """Return the places of the words of all values, given by column."""
+        numbers: dict[str, int] = {}
+        rows: list[list[int]] = []
+        words: list[list[int]] = []
+        for values in columns:
+            rows_of_words: list[int] = []
+            words_of_rows: list[int] = []
+            for row, value in enumerate(values):
+                for word in words_of(value):
+                    rows_of_words.append(row)
+                    words_of_rows.append(numbers.setdefault(word, len(numbers)))
+            rows.append(rows_of_words)
+            words.append(words_of_rows)
+        by_column = [
+            np.asarray(row, np.int64) * len(numbers) + np.asarray(word, np.int64)
+            for row, word in zip(rows, words, strict=True)
+        ]
+        of_rows, counts = np.unique(np.concatenate(by_column), return_counts=True)
+        return cls(len(columns[0]), len(numbers), by_column, of_rows, counts)
+
+    def are_moved(self, number: int) -> bool:
+        """Return whether rows without a value of a column have its words in other columns."""
+        own_words = self.by_column[number]
+        is_known = np.zeros(self.words, bool)
+        is_known[own_words % self.words] = True
+        in_others = self.columns.copy()
+        in_others[np.searchsorted(self.of_rows, own_words)] -= 1
+        found = self.of_rows[is_known[self.of_rows % self.words] & (in_others > 0)]
+        counts = np.bincount(found // self.words, minlength=self.rows)
+        sizes = np.bincount(own_words // self.words, minlength=self.rows)
+        with_value = counts[sizes > 0]
+        without = counts[sizes == 0]
+        if min(len(with_value), len(without)) < FEWEST_ROWS:
+            return False
+        moved = float(np.mean(without) - np.mean(with_value))
+        error = math.hypot(
+            *(np.std(sample) / len(sample) ** 0.5 for sample in (with_value, without))
+        )
+        words_in_value = float(np.mean(sizes[sizes > 0]))
+        return moved - STANDARD_ERRORS * error >= LEAST_MOVED * words_in_value
