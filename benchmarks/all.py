@@ -88,6 +88,7 @@ TABLES = (
     Table(
         "Exact joins of sets", "exact.py peer {sources}", "--thresholds .8 --repeat 1"
     ),
+    Table("Exact joins of baskets", "exact.py baskets --thresholds .8", "--repeat 1"),
     Table(
         "Shared passages of texts",
         "passages.py",
