@@ -15,6 +15,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 import traceback
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +23,7 @@ from typing import NamedTuple
 from tests.faults.scenarios import Failed
 
 SECONDS = 20  # after which a run hangs
+HANGS = "ended by signal 14 "  # SIGALRM, which Windows does not have
 TEMPORARY = "temporary"
 MOST_LINES = 8  # of a traceback
 
@@ -157,23 +159,27 @@ class Bench:
         """Run a generator in a child; return what it yielded, and how the child ended if it did not finish."""
         output = self.base / "output"
         reading, writing = os.pipe()
+        began = time.monotonic()
         pid = os.fork()
         if pid == 0:
             os.close(reading)
             self._child(answers, writing, output)
         os.close(writing)
         with open(reading, "rb") as file:
-            lines = [json.loads(line) for line in file]
+            # The last answer may be cut where the child ended.
+            yielded = [json.loads(line) for line in file if line.endswith(b"\n")]
         status = os.waitpid(pid, 0)[1]
         if status == 0:
-            return lines, None
+            return yielded, None
         signal_number = os.WTERMSIG(status)
-        ended = (
+        cause = (
             f"signal {signal_number}"
             if signal_number
             else f"exit status {os.WEXITSTATUS(status)}"
         )
-        return lines, f"ended by {ended}:\n{output.read_text(errors='replace')}"
+        seconds = time.monotonic() - began
+        printed = output.read_text(errors="replace")
+        return yielded, f"ended by {cause} after {seconds:.0f} s:\n{printed}"
 
     def _child(self, answers, writing, output):
         file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -1,6 +1,9 @@
 """A small share of the campaign of faults; `python -m tests.faults` runs all of it."""
 
+import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 from contextlib import closing
@@ -16,6 +19,7 @@ from tests.faults.campaign import (
     reports_of,
 )
 from tests.faults.disk import Change, Disk
+from tests.faults.injection import Bench as InjectionBench
 from tests.faults.injection import Fault, Report
 from tests.faults.preload import MEMORY, run_with_library
 
@@ -129,14 +133,18 @@ def test_other_lines_are_tried_first():
 class Bench:
     """Instead of a process: faults are wrong if they are listed, or leave the process in a bad state."""
 
-    def __init__(self, wrong=(), bad=(), ending=()):
+    def __init__(self, wrong=(), bad=(), ending=(), late=()):
         self.wrong = wrong
         self.bad = bad
         self.ending = ending
+        self.late = [*late]  # how often the process takes too long
         self.sizes = []
 
     def tried(self, faults):
         self.sizes.append(len(faults))
+        if self.late:
+            ended = f"ended by signal {self.late.pop()} after 20 s:\n"
+            return [Report([ended], True, False)], []
         reports = []
         for fault in faults:
             is_wrong = fault.place in (*self.wrong, *self.ending)
@@ -157,6 +165,33 @@ def test_a_fault_of_several_in_a_process_is_found(kind):
     assert [fault.place for fault, report in reports if report.faults] == [6]
     assert bench.sizes[0] == 4
     assert bench.sizes.count(1) == (2 if kind == "ending" else 4)
+
+
+@pytest.mark.parametrize(
+    ("signals", "tries", "outcome"),
+    [([14], 2, "errors"), ([14, 14], 2, "wrong"), ([11], 1, "wrong")],
+)
+def test_a_process_that_takes_too_long_is_tried_again(signals, tries, outcome):
+    bench = Bench(late=signals)
+    ((_, report),) = reports_of(bench, [PLACE], 1)
+    assert bench.sizes == [1] * tries
+    assert outcome_of(report) == outcome
+
+
+@needs_library
+def test_a_process_that_is_ended_within_an_answer(tmp_path, monkeypatch):
+    def half_written(file, line):
+        real_write(file, line[: len(line) // 2])
+        os.kill(os.getpid(), signal.SIGALRM)
+
+    bench = InjectionBench.__new__(InjectionBench)
+    bench.base = tmp_path
+    assert bench.forked(iter([[1], [2]])) == ([[1], [2]], None)
+    real_write = os.write
+    monkeypatch.setattr("os.write", half_written)
+    answers, ended = bench.forked(iter([[1]]))
+    assert answers == []
+    assert re.match("ended by signal 14 after [0-9]+ s:\n", ended)
 
 
 @pytest.mark.parametrize(
