@@ -9,8 +9,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -19,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from lshfast._common.choices import DemoData
 from lshfast._common.extras import optional
+from lshfast._common.private_files import TemporaryFolder
 
 Value = TypeVar("Value")
 
@@ -438,14 +437,11 @@ def write_data(name: DemoData, target: Path) -> str:
             f"the folder {target} exists: remove it, or run this in another folder"
         )
     data = DATA_SETS[name]
-    hidden = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    try:
-        folder = hidden / target.name
+    with TemporaryFolder(str(target.parent), f".{target.name}-") as hidden:
+        folder = Path(hidden, target.name)
         folder.mkdir()
         data.write(Maker(data.seed), folder)
         os.rename(folder, target)
-    finally:
-        shutil.rmtree(hidden)
     files = sorted(path for path in target.rglob("*") if path.is_file())
     shown = [path.as_posix() for path in files[:5]]
     if len(files) > 5:

@@ -99,6 +99,10 @@ class TemporaryFolder:
     def __exit__(self, *_: object) -> None:
         self.cleanup()
 
+    def keep(self) -> None:
+        """Leave the folder where it is, for good."""
+        self._is_made = False
+
     def cleanup(self) -> None:
         """Remove the folder, as far as possible."""
         if not self._is_made or self._process != os.getpid():

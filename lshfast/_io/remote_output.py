@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
 from lshfast._common.atomic_files import publish_at_end
+from lshfast._common.private_files import TemporaryFolder
 from lshfast._common.visible import printable
 from lshfast._io.sources import opened_url, protocols_of, remote_errors
 
@@ -67,7 +68,8 @@ def open_remote(url: str, overwrite: bool) -> Iterator[BinaryIO]:
     Raises
     ------
     OSError
-        If it cannot be uploaded. The message names the temporary file, which stays.
+        If it cannot be uploaded. The message names the temporary file, which stays; after other
+        errors and interrupts it is removed.
     """
     upload = _Upload(url, overwrite)
     try:
@@ -83,29 +85,23 @@ class _Upload:
     """The bytes for a URL, in a temporary file."""
 
     def __init__(self, url: str, overwrite: bool) -> None:
-        import tempfile
-
         self._system, self._path = opened_url(url)
         self._name = printable(url)
         self._overwrite = overwrite
-        number, self._held = tempfile.mkstemp(
-            prefix="lshfast-", suffix=f"-{posixpath.basename(self._path)[-80:]}"
-        )
-        self.file = open(number, "w+b")  # noqa: SIM115
-        self._keep = False
+        self._folder = TemporaryFolder()
+        base = posixpath.basename(self._path)[-80:]
+        self._held = os.path.join(self._folder.name, f"output-{base}")
+        self.file = open(self._held, "x+b")  # noqa: SIM115
 
     def publish(self) -> None:
         """Upload the bytes."""
         try:
             with _named(self._name):
                 self._upload()
-        except BaseException as error:
-            self._keep = True
-            if isinstance(error, OSError):
-                raise OSError(
-                    f"{error}; its content is in {printable(self._held)}"
-                ) from error
-            raise
+        except OSError as error:
+            message = f"{error}; its content is in {printable(self._held)}"
+            self._folder.keep()
+            raise OSError(message) from error
 
     def _upload(self) -> None:
         if not self._overwrite and self._system.exists(self._path):
@@ -127,10 +123,10 @@ class _Upload:
 
     def discard(self) -> None:
         """Remove the temporary file, unless it could not be uploaded."""
-        self.file.close()
-        if not self._keep:
-            with suppress(FileNotFoundError):
-                os.unlink(self._held)
+        try:
+            self.file.close()
+        finally:
+            self._folder.cleanup()
 
 
 @contextmanager

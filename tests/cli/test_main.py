@@ -273,6 +273,10 @@ def test_demo_writes_a_data_set_once(tmp_path, monkeypatch, data):
     assert f"the folder {data} exists" in again.stderr
 
 
+def interrupt(*arguments, **options):
+    raise KeyboardInterrupt
+
+
 def test_demo_leaves_nothing_if_it_fails(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "PIL.Image", None)
@@ -280,6 +284,9 @@ def test_demo_leaves_nothing_if_it_fails(tmp_path, monkeypatch):
     result = run("demo", "photos")
     optional.cache_clear()
     assert result.exit_code == 2
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr("csv.DictWriter", interrupt)
+    assert run("demo", "customers").exit_code == 130
     assert list(tmp_path.iterdir()) == []
     assert (
         "--quiet is for the demo without DATA" in run("demo", "news", "--quiet").stderr

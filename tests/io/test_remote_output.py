@@ -163,7 +163,21 @@ def test_what_cannot_be_uploaded_is_kept(
         ROWS[0],
         ROWS[3],
     ]
-    assert list(held.iterdir()) == [kept]
+    assert list(held.iterdir()) == [kept.parent]
+    assert not memory.store
+
+
+def test_nothing_is_kept_of_an_upload_that_is_interrupted(
+    held: Path, memory: Any, texts: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(self: Any, local: str, path: str, **options: Any) -> None:
+        assert [*held.iterdir()]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(memory), "put_file", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        lshfast.dedup_files([texts], "memory://b/kept.jsonl")
+    assert not list(held.iterdir())
     assert not memory.store
 
 
