@@ -122,7 +122,7 @@ def read_column(source, bint one_length=False):
     list holds a null, or where the type of the lists says their length, unless `one_length`.
     """
     cdef _ArrowColumn column = _ArrowColumn(source)
-    name = column.type().format.decode().partition(":")[0]
+    name = _format_of(column.type()).partition(":")[0]
     if name in LIST_LAYOUTS and (one_length or name != "+w"):
         return _read_lists(column)
     return None, _read_texts_of_column(column)
@@ -188,9 +188,9 @@ cdef class _ArrowColumn:
         """Tell whether this is a struct of one column, as a data frame or a relation with one column gives it."""
         return self.schema.format != NULL and strcmp(self.schema.format, b"+s") == 0 and self.schema.n_children == 1
 
-    cdef const ArrowSchema* type(self):
+    cdef const ArrowSchema* type(self) except NULL:
         """Return the type of the column."""
-        return self.schema.children[0] if self.is_table() else &self.schema
+        return _child_of(&self.schema, 0) if self.is_table() else &self.schema
 
     cdef ArrowArray array_of(self, _Chunk chunk) except *:
         """Return the rows of the column in a chunk, which keeps their memory."""
@@ -199,7 +199,7 @@ cdef class _ArrowColumn:
             return array
         if array.n_children != 1 or array.length < 0 or array.offset < 0:
             raise ValueError("a malformed Arrow struct: negative length or missing columns")
-        if array.null_count != 0 and array.n_buffers > 0 and array.buffers[0] != NULL:
+        if _validity(&array, 1 if array.n_buffers > 0 else 0) != NULL:
             raise TypeError(f"texts is of type {self.source}, a struct that may be null; pass its column")
         if array.children == NULL or array.children[0] == NULL:
             raise ValueError("a malformed Arrow struct: missing columns")
@@ -268,24 +268,40 @@ cdef str _type_name(str format):
     return name.replace("{}", rest)
 
 
+cdef str _format_of(const ArrowSchema* schema):
+    """Return the format of a type."""
+    if schema.format == NULL:
+        raise ValueError("a malformed Arrow schema: a type without a format")
+    return schema.format.decode()
+
+
+cdef const ArrowSchema* _child_of(const ArrowSchema* schema, int64_t at) except NULL:
+    """Return the type of a column or of the elements, of which there are `n_children`."""
+    if schema.children == NULL or schema.children[at] == NULL:
+        raise ValueError("a malformed Arrow schema: missing types of columns or elements")
+    return schema.children[at]
+
+
 cdef str _name_of_type(const ArrowSchema* schema):
     """Return Arrow's name of a type; of lists, with that of their elements."""
-    format = schema.format.decode()
+    format = _format_of(schema)
     name = _type_name(format)
     if format in LIST_LAYOUTS and schema.n_children == 1:
-        return f"{name}<{_type_name(schema.children[0].format.decode())}>"
+        return f"{name}<{_type_name(_format_of(_child_of(schema, 0)))}>"
     return name
 
 
 cdef str _one_column(const ArrowSchema* schema, str source):
     """Say which column of a struct to pass: "text", else the first that holds texts, else the first."""
     cdef int64_t i
+    cdef const ArrowSchema* column
     names = []
     of_texts = []
     for i in range(schema.n_children):
-        name = schema.children[i].name.decode() if schema.children[i].name != NULL else ""
+        column = _child_of(schema, i)
+        name = column.name.decode() if column.name != NULL else ""
         names.append(name)
-        if schema.children[i].format.decode() in LAYOUTS:
+        if _format_of(column) in LAYOUTS:
             of_texts.append(name)
     found = "text" if "text" in names else (of_texts or names or ["text"])[0]
     return f"texts is of type {source}, with columns (struct); pass one of them, such as {found!r}"
@@ -293,7 +309,7 @@ cdef str _one_column(const ArrowSchema* schema, str source):
 
 cdef tuple _layout(const ArrowSchema* schema, str source):
     """Return (how the texts of an Arrow column are stored, the format of its indices if it is dictionary-encoded)."""
-    format = schema.format.decode()
+    format = _format_of(schema)
     if schema.dictionary != NULL:
         if schema.dictionary.dictionary != NULL or format not in INTEGERS:
             raise ValueError(f"a malformed Arrow dictionary, with indices of format {format!r}")
@@ -355,7 +371,7 @@ cdef _read_rows(_ArrowColumn column, _Chunk chunk, tuple layout, int64_t start, 
 
 cdef const uint8_t* _validity(const ArrowArray* array, int64_t buffers) except? NULL:
     """Return the bitmap of an array that has at least so many buffers, or NULL where nothing is null."""
-    if array.length < 0 or array.offset < 0 or array.n_buffers < buffers:
+    if array.length < 0 or array.offset < 0 or array.n_buffers < buffers or (buffers > 0 and array.buffers == NULL):
         raise ValueError("a malformed Arrow array: negative length or missing buffers")
     return <const uint8_t*>array.buffers[0] if buffers and array.null_count != 0 else NULL
 
@@ -437,10 +453,12 @@ cdef _read_texts(const ArrowArray* array, str kind, first_row):
                 addresses[i] = <uint64_t>(view + 4)
                 continue
             at, start = _int32_at(view, 2), _int32_at(view, 3)
-            if at < 0 or at >= array.n_buffers - 3 or start < 0 or start + total > _int64_at(sizes, at):
+            if at < 0 or at >= array.n_buffers - 3 or start < 0:
                 raise ValueError(f"texts[{first_row + i}]: a malformed Arrow view")
-            if array.buffers[2 + at] == NULL:
+            if sizes == NULL or array.buffers[2 + at] == NULL:
                 raise ValueError("a malformed Arrow array: missing buffers")
+            if start + total > _int64_at(sizes, at):
+                raise ValueError(f"texts[{first_row + i}]: a malformed Arrow view")
             addresses[i] = <uint64_t>(<const uint8_t*>array.buffers[2 + at] + start)
         return address_array, length_array
     offsets, narrow = array.buffers[1], kind == "offsets32"
@@ -499,11 +517,11 @@ cdef _read_lists(_ArrowColumn column):
     cdef const ArrowSchema* lists = column.type()
     if lists.n_children != 1:
         raise ValueError("a malformed Arrow list: there must be one type of elements")
-    cdef const ArrowSchema* item = lists.children[0]
+    cdef const ArrowSchema* item = _child_of(lists, 0)
     cdef ArrowArray array
-    dtype = INTEGERS.get(item.format.decode()) if item.dictionary == NULL else None
+    dtype = INTEGERS.get(_format_of(item)) if item.dictionary == NULL else None
     layout = None if dtype is not None else _element_layout(lists, item, column.source)
-    name, _, length = lists.format.decode().partition(":")
+    name, _, length = _format_of(lists).partition(":")
     lists_layout = LIST_LAYOUTS[name], int(length or 0)
     counts = [np.zeros(0, np.int64)]
     elements = []
@@ -526,7 +544,7 @@ cdef _read_lists(_ArrowColumn column):
 cdef tuple _element_layout(const ArrowSchema* lists, const ArrowSchema* item, str source):
     """Return the layout of the texts that are elements of lists, as `_layout` does."""
     held = item if item.dictionary == NULL else item.dictionary
-    if held.format.decode() not in LAYOUTS:
+    if _format_of(held) not in LAYOUTS:
         raise TypeError(
             f"texts is of type {source}, with {_name_of_type(lists)} values; "
             "pass a column of strings or binary, or of lists of strings, binary or integers"
@@ -542,8 +560,10 @@ cdef tuple _places_of_lists(const ArrowArray* array, tuple layout, first_row):
     cdef bint one_length = kind == "one length"
     cdef const uint8_t* valid = _validity(array, 1 if one_length else 3 if views else 2)
     cdef int64_t i, at, n = array.length, start, stop, each = width, most
-    if array.n_children != 1 or array.children == NULL or (n and not one_length and array.buffers[1] == NULL):
-        raise ValueError("a malformed Arrow list: missing elements or offsets")
+    if array.n_children != 1 or array.children == NULL or array.children[0] == NULL:
+        raise ValueError("a malformed Arrow list: missing elements")
+    if n and not one_length and array.buffers[1] == NULL:
+        raise ValueError("a malformed Arrow list: missing offsets")
     if n and views and array.buffers[2] == NULL:
         raise ValueError("a malformed Arrow list: missing sizes")
     most = array.children[0].length

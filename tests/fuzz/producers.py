@@ -110,6 +110,10 @@ def no_buffer(array: ArrowArray, chance: Random) -> None:
         array.buffers[chance.randrange(array.n_buffers)] = None
 
 
+def no_buffers(array: ArrowArray, chance: Random) -> None:
+    array.buffers = ctypes.POINTER(ctypes.c_void_p)()
+
+
 def no_dictionary(array: ArrowArray, chance: Random) -> None:
     array.dictionary = ctypes.POINTER(ArrowArray)()
 
@@ -130,6 +134,7 @@ FAULTS = [
     wrong_counts,
     wrong_nulls,
     no_buffer,
+    no_buffers,
     no_dictionary,
     short_child,
     spoiled_dictionary,

@@ -675,6 +675,91 @@ def test_malformed_views_are_placed(length, buffer, start):
         Texts(pa.Array.from_buffers(pa.string_view(), 2, buffers))
 
 
+@pytest.mark.parametrize("kind", STRINGS.values(), ids=str)
+@pytest.mark.parametrize("buffer", ["all", 1, 2, -1])
+def test_missing_buffers_are_refused(kind, buffer):
+    """The last buffer of views has the sizes of the others."""
+    column = pa.array(["a", "a text of thirteen bytes"]).cast(kind)
+    schema, capsule = column.__arrow_c_array__()
+    array = inside(capsule, b"arrow_array", ArrowArray)
+    if buffer == "all":
+        array.buffers = type(array.buffers)()
+    else:
+        array.buffers[buffer % array.n_buffers] = None
+    with pytest.raises(ValueError, match=r"a malformed Arrow array: .*missing buffers"):
+        Texts(Array((schema, capsule)))
+
+
+class ArrowSchema(ctypes.Structure):
+    """The struct of a type in the C data interface."""
+
+
+RELEASE = ctypes.CFUNCTYPE(None, ctypes.POINTER(ArrowSchema))
+ArrowSchema._fields_ = [
+    *((name, ctypes.c_char_p) for name in ("format", "name", "metadata")),
+    *((name, ctypes.c_int64) for name in ("flags", "n_children")),
+    ("children", ctypes.POINTER(ctypes.POINTER(ArrowSchema))),
+    ("dictionary", ctypes.POINTER(ArrowSchema)),
+    ("release", RELEASE),
+]
+
+
+def without_children(schema):
+    schema.children = type(schema.children)()
+
+
+def without_child(schema):
+    schema.children[0] = type(schema.children[0])()
+
+
+def without_format(schema):
+    schema.format = None
+
+
+def without_format_of_child(schema):
+    schema.children[0].contents.format = None
+
+
+@pytest.mark.parametrize(
+    ("change", "values"),
+    [
+        (without_format, [["a"]]),
+        *(
+            (change, values)
+            for change in (without_children, without_child, without_format_of_child)
+            for values in (
+                [{"text": "a"}],
+                [{"text": "a", "b": "c"}],
+                [["a"]],
+                [[1.5]],
+                [[[1.5]]],
+            )
+        ),
+    ],
+)
+def test_types_with_missing_parts_are_refused(change, values):
+    capsule, array = pa.array(values).__arrow_c_array__()
+    schema = inside(capsule, b"arrow_schema", ArrowSchema)
+    # Fields are views of their memory, of which this keeps copies.
+    own_release = RELEASE(ctypes.cast(schema.release, ctypes.c_void_p).value)
+    children = ctypes.cast(schema.children, type(schema.children))
+    own_children = [ctypes.cast(children[0], ctypes.POINTER(ArrowSchema))]
+    own_format = own_children[0].contents.format
+
+    @RELEASE
+    def release(moved):
+        own_children[0].contents.format = own_format
+        children[0] = own_children[0]
+        moved.contents.children = children
+        moved.contents.release = own_release
+        own_release(moved)
+
+    schema.release = release
+    change(schema)
+    with pytest.raises(ValueError, match="a malformed Arrow schema"):
+        text.read_column(Array((capsule, array)))
+
+
 def test_texts_are_pickled_by_what_they_hold():
     column = Texts(["a text", "", "Füße"])
     restored = pickle.loads(pickle.dumps(column.take(slice(None, None, -1))))
