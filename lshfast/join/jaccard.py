@@ -96,13 +96,10 @@ def verify(
     >>> verify(sets, np.array([0, 0, 1]), np.array([1, 2, 2]), 0.5).tolist()
     [(0, 1, 0.9)]
     """
-    for name, rows in (("i", i), ("j", j)):
-        if np.asarray(rows).dtype.kind not in "iu" and len(rows):
-            raise TypeError(f"{name} must be row numbers, not {np.asarray(rows).dtype}")
+    i = _row_numbers("i", i)
+    j = _row_numbers("j", j)
     if len(i) != len(j):
         raise ValueError(f"i and j must be of one length, not {len(i)} and {len(j)}")
-    i = np.ascontiguousarray(i, np.int64)
-    j = np.ascontiguousarray(j, np.int64)
     if not 0 <= check_number("threshold", threshold) <= 1:
         raise ValueError(f"threshold must be in [0, 1], not {threshold}")
     check_measure(measure)
@@ -138,6 +135,16 @@ def verify(
             progress(pairs_done, len(i))
     is_similar = similarity >= threshold
     return as_pairs(i[is_similar], j[is_similar], similarity[is_similar])
+
+
+def _row_numbers(name: str, rows: Int64Array) -> Int64Array:
+    """Return the rows of pairs as int64; none at all may be of any type, as those of [] are."""
+    kind = np.asarray(rows).dtype
+    if not len(rows):
+        return np.zeros(0, np.int64)
+    if kind.kind not in "iu":
+        raise TypeError(f"{name} must be row numbers, not {kind}")
+    return np.ascontiguousarray(rows, np.int64)
 
 
 def check_measure(measure: str) -> PairMeasure:

@@ -251,6 +251,16 @@ def test_verify_rows_out_of_range(i, j):
         verify(token_sets([[1], [2]]), np.array(i), np.array(j), 0.5)
 
 
+@pytest.mark.parametrize("dtype", ["c8", "f8", "O"])
+def test_verify_takes_no_rows_of_any_type_and_rows_of_whole_numbers(dtype):
+    """Complex numbers would be cast with a warning; warnings are errors here."""
+    none = np.zeros(0, dtype)
+    assert len(verify(token_sets([[1], [2]]), none, none, 0.5)) == 0
+    one = np.ones(1, dtype)
+    with pytest.raises(TypeError, match=r"^i must be row numbers, not "):
+        verify(token_sets([[1], [2]]), one, one, 0.5)
+
+
 # Groups
 
 
