@@ -17,7 +17,7 @@ from lshfast._common.types import Int64Array
 from lshfast.kernels import guards
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 # Items under way for each thread. The workers have enough to do while the calling thread reads its
 # next batch of items.
@@ -122,12 +122,27 @@ def _map_in_threads(
         while pending:
             yield _next_result(function, pending)
     finally:
-        over.set()
-        for task in pending:
-            task.future.cancel()
-        # The garbage collector may run this in any thread, also in one that starts and holds locks
-        # of `threading` (before Python 3.13), which a thread needs to be waited for.
-        pool.shutdown(wait=threading.get_ident() == owner)
+        try:
+            over.set()
+            for task in pending:
+                task.future.cancel()
+        finally:
+            _end(pool, owner)
+
+
+def _end(pool: ThreadPoolExecutor, owner: int) -> None:
+    """End the threads of a pool, also where memory is refused.
+
+    The garbage collector may run this in any thread, also in one that starts and holds locks of
+    `threading` (before Python 3.13), which a thread needs to be waited for. So only the owner of
+    the pool waits.
+    """
+    waits = guards.is_running(owner)
+    try:
+        pool.shutdown(wait=waits)
+    except MemoryError:
+        pool.shutdown(wait=waits)
+        raise
 
 
 class _Task(Generic[Item, Result]):

@@ -5,6 +5,7 @@ KeyboardInterrupt) and ends workers whose results nobody will take.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
+from cpython.pythread cimport PyThread_get_thread_ident
 from libc.stdint cimport uint64_t
 
 import threading
@@ -27,6 +28,11 @@ class Stopped(Exception):
 def watch(over):
     """Let kernels of the calling thread raise Stopped once the threading.Event `over` is set; None: never."""
     _worker.over = over
+
+
+def is_running(unsigned long thread):
+    """Return whether a thread of an identifier, of `threading.get_ident`, is the calling one; this takes no memory."""
+    return <unsigned long>PyThread_get_thread_ident() == thread
 
 
 cdef int pause(uint64_t* last) except -1 nogil:

@@ -9,6 +9,8 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,6 +21,7 @@ import pytest
 from lshfast._common.atomic_files import all_or_none, atomic_file
 from lshfast._common.locks import locked
 from lshfast._common.private_files import TemporaryFolder
+from lshfast._common.threads import ordered_map
 from lshfast._io.remote_output import open_remote
 from lshfast._io.to_parquet import parquet_writer
 from lshfast.kernels import bands, passages, setjoin, sketch
@@ -171,13 +174,44 @@ def try_each(call):
         number += 1
 
 
+def end_threads():
+    """Refuse each allocation once while a map with a thread ends early; print whether the thread is left."""
+    import _testcapi
+
+    for number in range(ENOUGH):
+        results = ordered_map(abs, range(9), 2)
+        next(results)
+        time.sleep(0.01)  # the thread has nothing to do any more
+        _testcapi.set_nomemory(number, number + 1)
+        try:
+            results.close()
+        except MemoryError:
+            pass
+        finally:
+            _testcapi.remove_mem_hooks()
+        # Python may keep a thread that has ended in its list.
+        alive = [thread for thread in threading.enumerate() if thread.is_alive()]
+        if len(alive) > 1:
+            print(number, alive)
+            time.sleep(0.1)
+
+
+def test_threads_end_where_memory_is_refused():
+    check("end_threads()")
+
+
 @pytest.mark.slow
 @pytest.mark.some_cases
 @pytest.mark.skipif(sys.platform != "linux", reason="files that are open are counted")
 @pytest.mark.parametrize("call", CALLS)
 def test_memory_is_refused_once(call):
+    check(f"try_each({call.__name__})")
+
+
+def check(statement):
+    """Run a statement in a process of its own: it prints what is wrong."""
     pytest.importorskip("_testcapi")
-    program = f"from {__name__} import *; try_each({call.__name__})"
+    program = f"from {__name__} import *; {statement}"
     done = subprocess.run(
         [sys.executable, "-c", program],
         cwd=TREE,
