@@ -1,11 +1,14 @@
 """Threads that share what kernels read: with an interpreter lock, and without one where Python is built so."""
 
 import os
+import pkgutil
+import re
 import subprocess
 import sys
 import sysconfig
 import threading
 from itertools import count
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -41,6 +44,15 @@ def test_no_kernel_brings_the_interpreter_lock_back():
     subprocess.run(
         [sys.executable, "-W", "error", "-c", code], check=True, env=environment
     )
+
+
+def test_the_page_says_of_each_kernel_why_it_needs_no_lock():
+    page = Path(__file__).parents[2] / "docs" / "reference" / "platforms.md"
+    section = page.read_text(encoding="utf-8").partition("why they are safe")[2]
+    cells = re.findall(r"^\| (`[^|]*) \|", section, re.MULTILINE)
+    named = {name for cell in cells for name in re.findall("`(\\w+)`", cell)}
+    modules = {module.name for module in pkgutil.iter_modules(kernels.__path__)}
+    assert named == {name for name in modules if not name.startswith("_")}
 
 
 def beside(change, *work):
