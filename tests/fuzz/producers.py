@@ -106,7 +106,7 @@ def wrong_nulls(array: ArrowArray, chance: Random) -> None:
 
 
 def no_buffer(array: ArrowArray, chance: Random) -> None:
-    if array.n_buffers > 0:
+    if array.n_buffers > 0 and array.buffers:
         array.buffers[chance.randrange(array.n_buffers)] = None
 
 
