@@ -217,9 +217,13 @@ def reports_of(bench, faults, most):
 
 
 def reports_alone(bench, batch, reports, afterwards):
-    """Try each fault of a process in one of its own; yield what was wrong before if nothing is then."""
+    """Try each fault of a process in one of its own; yield what was wrong before if nothing is then.
+
+    A process that took too long is no finding, if none takes too long alone.
+    """
     alone = [*reports_of(bench, batch, 1)]
-    if not any(outcome_of(report) == "wrong" for _, report in alone):
+    is_sound = not any(outcome_of(report) == "wrong" for _, report in alone)
+    if is_sound and not hangs(reports[-1], afterwards):
         reports[-1].faults.extend(afterwards)
         alone = zip(batch, reports, strict=True)
     yield from alone

@@ -178,6 +178,15 @@ def test_a_process_that_takes_too_long_is_tried_again(signals, tries, outcome):
     assert outcome_of(report) == outcome
 
 
+def test_faults_of_a_process_that_takes_too_long_are_tried_alone():
+    bench = Bench(late=[14])
+    faults = [PLACE._replace(place=place) for place in range(1, 5)]
+    reports = [*reports_of(bench, faults, 4)]
+    assert bench.sizes == [4, 1, 3]
+    assert [fault for fault, _ in reports] == faults
+    assert {outcome_of(report) for _, report in reports} == {"errors"}
+
+
 @needs_library
 def test_a_process_that_is_ended_within_an_answer(tmp_path, monkeypatch):
     def half_written(file, line):
