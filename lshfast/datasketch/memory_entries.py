@@ -214,8 +214,9 @@ class MemoryEntries(LSHEntries):
                 return [names[numbers[0]]]
             numbers.sort()
             keys = [names[number] for number in numbers]
-        except KeyError:  # removed by another thread
-            keys = [names[number] for number in numbers if number in names]
+        except KeyError:  # removed by another thread, which may remove more meanwhile
+            found = [names.get(number, _ABSENT) for number in numbers]
+            keys = [name for name in found if name is not _ABSENT]
         return list(dict.fromkeys(keys)) if self._several else keys
 
     def scored(self, row: UInt64Array, form: Form) -> list[tuple[Any, float]]:

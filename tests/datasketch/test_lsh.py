@@ -664,6 +664,26 @@ def test_a_module_that_is_not_there_says_what_to_use(module):
 # Threads
 
 
+class Vanishing(dict):
+    """The names of entries that another thread removes, each after it was looked for."""
+
+    def __contains__(self, number):
+        is_there = super().__contains__(number)
+        self.pop(number, None)
+        return is_there
+
+
+def test_entries_that_are_removed_while_they_are_looked_up():
+    index = MinHashLSH(0.5, 64)
+    for key in "abc":
+        index.insert(key, near(0))
+    entries = index._entries
+    names = dict(entries._names)
+    del names[0]
+    entries._names = Vanishing(names)
+    assert index.query(near(0)) == ["b", "c"]
+
+
 @pytest.mark.slow
 def test_threads_insert_query_and_remove():
     index, errors = MinHashLSH(0.5, 64), []

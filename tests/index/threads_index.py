@@ -31,22 +31,28 @@ def beside(read, write, operations=0):
     """Read on eight threads until the writer has ended a turn, and enough was read; return how much it was."""
     stop = threading.Event()
     counts = [0] * READERS
+    errors = []
 
     def run(reader):
-        while not stop.is_set():
-            counts[reader] += read()
+        try:
+            while not stop.is_set():
+                counts[reader] += read()
+        except BaseException as error:
+            errors.append(error)
 
     readers = [threading.Thread(target=run, args=(at,)) for at in range(READERS)]
     for thread in readers:
         thread.start()
     try:
         write()
-        while sum(counts) < operations or not all(counts):
+        while not errors and (sum(counts) < operations or not all(counts)):
             write()
     finally:
         stop.set()
         for thread in readers:
             thread.join()
+    if errors:
+        raise errors[0]
     return sum(counts)
 
 

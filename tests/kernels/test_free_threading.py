@@ -197,11 +197,14 @@ def test_the_drop_in_index_that_many_threads_change_and_ask():
                 found = lsh.query(sketches[number])
                 assert number in found
                 assert {key % 10 for key in found} == {number % 10}
+                if number % 2 == 0:
+                    lsh.remove(number)
 
         return run
 
     with threads(*map(work, range(THREADS))):
         pass
+    assert lsh.query(sketches[0]) == []
     assert sorted(lsh.query(sketches[3])) == list(range(3, 240, 10))
 
 
