@@ -157,7 +157,7 @@ def pytest_collection_modifyitems(config, items):
             further = beyond_some_cases(cases)
             for item in further:
                 item.add_marker(pytest.mark.slow)
-            for item in further[-(-len(further) // 2) :]:
+            for item in further[-(-len(further) // 4) :]:
                 item.add_marker(pytest.mark.weekly)
             continue
         slow_items = further_cases(cases)

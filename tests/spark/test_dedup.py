@@ -116,6 +116,7 @@ def test_frames_without_shingles(spark, texts):
     assert distributed(frame) == native(ids, texts)
 
 
+@pytest.mark.weekly
 def test_a_worker_that_dies_once(spark, rows, frame, tmp_path):
     """Each kind of task runs in these workers; the first one ends its process."""
     mark = str(tmp_path / "died")

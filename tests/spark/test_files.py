@@ -227,6 +227,7 @@ def test_inputs_that_cannot_be_read(spark, tmp_path):
     assert said.endswith("empty: no Parquet file is there")
 
 
+@pytest.mark.weekly
 def test_removed_rows_by_containment(spark, tmp_path, rows):
     source, removed = (
         write_jsonl(tmp_path / "a.jsonl", rows),

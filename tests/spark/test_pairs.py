@@ -30,7 +30,7 @@ def short_corpus(n, seed):
     return rng.sample(range(-n, n), n), texts
 
 
-@pytest.mark.one_case
+@pytest.mark.weekly
 @pytest.mark.parametrize(
     ("seed", "kind"), [(0, "long"), (1, "string"), (2, "binary text")]
 )
