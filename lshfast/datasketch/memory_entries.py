@@ -215,8 +215,8 @@ class MemoryEntries(LSHEntries):
             numbers.sort()
             keys = [names[number] for number in numbers]
         except KeyError:  # removed by another thread, which may remove more meanwhile
-            found = [names.get(number, _ABSENT) for number in numbers]
-            keys = [name for name in found if name is not _ABSENT]
+            known_names = (names.get(number, _ABSENT) for number in numbers)
+            keys = [name for name in known_names if name is not _ABSENT]
         return list(dict.fromkeys(keys)) if self._several else keys
 
     def scored(self, row: UInt64Array, form: Form) -> list[tuple[Any, float]]:

@@ -22,9 +22,8 @@ FEWEST_ROWS = 30  # with a value, and without
 # Of the words of a value, that rows without one have more of in other columns than rows with one:
 # 0 where values are missing; nearly all where they stand elsewhere, less the words that are rare.
 LEAST_MOVED = 0.3
-STANDARD_ERRORS = (
-    3  # in wide tables, many words are in other columns, or not, by chance
-)
+# In wide tables, many words are in other columns by chance.
+STANDARD_ERRORS = 3
 MOST_FIELDS = 24  # that are judged: those without values in most rows
 SHOWN_NAMES = 3
 
@@ -133,8 +132,9 @@ class WordPlaces:
         is_known[own_words % self.words] = True
         in_others = self.columns.copy()
         in_others[np.searchsorted(self.of_rows, own_words)] -= 1
-        found = self.of_rows[is_known[self.of_rows % self.words] & (in_others > 0)]
-        counts = np.bincount(found // self.words, minlength=self.rows)
+        is_elsewhere = is_known[self.of_rows % self.words] & (in_others > 0)
+        rows = self.of_rows[is_elsewhere] // self.words
+        counts = np.bincount(rows, minlength=self.rows)
         sizes = np.bincount(own_words // self.words, minlength=self.rows)
         with_value = counts[sizes > 0]
         without = counts[sizes == 0]
