@@ -334,4 +334,7 @@ def _extended(weights: FieldWeights, comparer: FieldComparer | None) -> FieldWei
     new = len(comparer.coded.values) - len(weights.value_bits)
     rarest = max(weights.value_bits, default=weights.bits[EXACT_LEVEL])
     value_bits = np.concatenate([weights.value_bits, np.full(new, rarest, np.float64)])
-    return replace(weights, value_bits=value_bits)
+    near = weights.near_values
+    if near is not None:
+        near = near.extended(len(value_bits))
+    return replace(weights, value_bits=value_bits, near_values=near)

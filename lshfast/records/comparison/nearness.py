@@ -125,6 +125,13 @@ class FieldLevels:
         )
 
     @property
+    def alike(self) -> BoolArray:
+        """Which levels mean different values that are alike: neither exchanged nor wholly other."""
+        levels = np.zeros(len(self.labels), bool)
+        levels[EXACT_LEVEL + 1 + self.exchanged : -1] = True
+        return levels
+
+    @property
     def doubtful(self) -> BoolArray:
         """Which levels a fee or a discount may explain: of prices and amounts, within 5 %."""
         levels = np.zeros(len(self.labels), bool)

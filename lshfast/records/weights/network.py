@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress
 
 import numpy as np
@@ -33,6 +33,7 @@ from lshfast.records.weights.fellegi_sunter import (
     weights_of,
 )
 from lshfast.records.weights.mixture import FieldModel, Mixture
+from lshfast.records.weights.near_values import near_values
 from lshfast.records.weights.patterns import (
     PairPatterns,
     count_patterns,
@@ -128,16 +129,14 @@ class Network:
         most = sum(self._rarest_bits(field) for field in range(len(levels)))
         index = np.flatnonzero(base[patterns.candidates] >= least - most)
         scores = base[patterns.candidates[index]]
-        rows = linkage.rows_of(places[index])[0]
+        rows = linkage.rows_of(places[index])
         for field, comparer in enumerate(self.comparers):
             weights = self.weights.fields[field]
             if field in self.given or weights.value_bits is None:
                 continue
-            equal = np.flatnonzero(
-                levels[field][patterns.candidates[index]] == EXACT_LEVEL
-            )
-            codes = comparer.coded.codes[0][rows[equal]]
-            scores[equal] += weights.value_bits[codes] - weights.bits[EXACT_LEVEL]
+            level = levels[field][patterns.candidates[index]]
+            codes = comparer.coded.codes_of(*rows)
+            scores += self._bits(field, level, codes) - weights.bits[level]
         is_above = scores >= least
         return index[is_above], scores[is_above]
 
@@ -150,7 +149,10 @@ class Network:
             or not len(weights.value_bits)
         ):
             return 0.0
-        return max(0.0, float(weights.value_bits.max() - weights.bits[EXACT_LEVEL]))
+        rarest = float(weights.value_bits.max() - weights.bits[EXACT_LEVEL])
+        if weights.near_values is not None:
+            rarest = max(rarest, weights.near_values.most)
+        return max(0.0, rarest)
 
     def above(
         self, linkage: Linkage, places: UInt64Array, least: float
@@ -169,29 +171,32 @@ class Network:
 
     def parts(self, rows: tuple[Int64Array, Int64Array]) -> Float64Array:
         """Return the score of each field of pairs of rows, float64 (pairs, fields)."""
-        return self.parts_of_levels(levels_of(self.comparers, rows, 1), rows[0])
-
-    def parts_of_levels(self, levels: Levels, rows: Int64Array) -> Float64Array:
-        """Return the same from levels, uint8 (fields, pairs), and rows of the first table."""
+        levels = levels_of(self.comparers, rows, 1)
         parts = np.zeros((levels.shape[1], len(levels)))
         for field, comparer in enumerate(self.comparers):
             if field in self.given:
                 parts[:, field] = self._given_bits(field, levels)
             else:
-                parts[:, field] = self._bits(
-                    field, levels[field], comparer.coded.codes[0][rows]
-                )
+                codes = comparer.coded.codes_of(*rows)
+                parts[:, field] = self._bits(field, levels[field], codes)
         return parts
 
     def _bits(
-        self, field: int, level: Levels, codes: npt.NDArray[np.int32]
+        self,
+        field: int,
+        level: Levels,
+        codes: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]],
     ) -> Float64Array:
-        """Return the weights of a field without parents: equal values that are rare weigh more."""
+        """Return the weights of a field without parents: rare values that are equal or alike weigh
+        more.
+        """
         weights = self.weights.fields[field]
         bits = weights.bits[level]
         if weights.value_bits is not None:
             equal = np.flatnonzero(level == EXACT_LEVEL)
-            bits[equal] = weights.value_bits[codes[equal]]
+            bits[equal] = weights.value_bits[codes[0][equal]]
+        if weights.near_values is not None:
+            bits += weights.near_values.bits(level, *codes)
         return bits
 
     def _given_bits(self, field: int, levels: Levels) -> Float64Array:
@@ -277,6 +282,15 @@ def learn_network(
         fields[field] = weights_of(
             comparers[field], m, u, mixture.share, frequencies and is_independent
         )
+        if fields[field].value_bits is not None:
+            near = near_values(
+                comparers[field],
+                patterns.levels[patterns.candidates, field],
+                comparers[field].coded.codes_of(*linkage.rows_of(places)),
+                mixture.probabilities[patterns.candidates],
+                1 / u[EXACT_LEVEL] - 1,
+            )
+            fields[field] = replace(fields[field], near_values=near)
         if model.parents:
             given_weights[field] = GivenWeights.of(model, patterns)
     prior = mixture.share
