@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 sources=$(ls src/*/*.c | grep -v _module)
-sanitizers="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all"
+sanitizers="-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all"
 programs=$(cd tests/sanitize && ls sanitize*.c | sed "s/\.c$//")
 
 # build NAME FLAGS...: the programs themselves are optimized little, since compiling them takes longer than to run them. They

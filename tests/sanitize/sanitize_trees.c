@@ -201,7 +201,7 @@ static void search(const struct forest *forest, const struct table *table, const
 static void check_searches(void) {
     static const size_t SHAPES[][2] = {{1, 1}, {2, 1}, {4, 2}, {8, 1}, {9, 1}, {16, 4}, {17, 2}, {40, 8}, {64, 40}};
     static const size_t SIZES[] = {0, 1, 7, 8, 9, 20, 63, 64, 65, 100, 300, 520};
-    for EACH_ROUND(round, 10 * COUNT(SHAPES) * COUNT(SIZES)) {
+    for EACH_ROUND(round, 5 * COUNT(SHAPES) * COUNT(SIZES)) {
         const size_t *shape = SHAPES[round % COUNT(SHAPES)], rows = case_size(SIZES[round / COUNT(SHAPES) % COUNT(SIZES)], 65);
         struct table table = new_table(shape[0], shape[1], rows);
         size_t starts[4] = {0, below(rows + 1), 0, rows};
