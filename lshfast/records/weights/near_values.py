@@ -66,7 +66,7 @@ class NearValues:
 
     def extended(self, size: int) -> NearValues:
         """Return the same for more values, which are as rare as the rarest ones."""
-        new = np.full(size - len(self.rarity), self.rarity.max(initial=1.0))
+        new = np.full(size - len(self.rarity), self.rarity.max(initial=1.0), np.float64)
         return NearValues(
             np.concatenate([self.rarity, new]), self.power, self.mean_bits
         )
