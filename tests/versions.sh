@@ -55,7 +55,7 @@ installed() { # an environment for a Python: NAME PYTHON
   if [ "$name" = 3.10 ]; then constraints="-c $work/run/tests/oldest.txt"; fi
   cp -r "$work/source" "$work/$name"
   "$python" -m venv "$work/env-$name"
-  "$work/env-$name/bin/pip" install --upgrade pip # an old one takes four times as long to choose versions
+  "$work/env-$name/bin/pip" install --upgrade pip
   # shellcheck disable=SC2086 (two words, or none)
   "$work/env-$name/bin/pip" install $constraints "$work/$name[light]"
 }

@@ -334,7 +334,7 @@ def _extended(weights: FieldWeights, comparer: FieldComparer | None) -> FieldWei
     new = len(comparer.coded.values) - len(weights.value_bits)
     rarest = max(weights.value_bits, default=weights.bits[EXACT_LEVEL])
     value_bits = np.concatenate([weights.value_bits, np.full(new, rarest, np.float64)])
-    near = weights.near_values
-    if near is not None:
-        near = near.extended(len(value_bits))
-    return replace(weights, value_bits=value_bits, near_values=near)
+    similar_values = weights.similar_values
+    if similar_values is not None:
+        similar_values = similar_values.extended(len(value_bits))
+    return replace(weights, value_bits=value_bits, similar_values=similar_values)

@@ -125,8 +125,8 @@ class FieldLevels:
         )
 
     @property
-    def alike(self) -> BoolArray:
-        """Which levels mean different values that are alike: neither exchanged nor wholly other."""
+    def similar(self) -> BoolArray:
+        """Which levels mean values that are similar: not equal, not exchanged, and not "other"."""
         levels = np.zeros(len(self.labels), bool)
         levels[EXACT_LEVEL + 1 + self.exchanged : -1] = True
         return levels

@@ -25,7 +25,7 @@ from lshfast.records.comparison.nearness import EXACT_LEVEL, MISSING_LEVEL
 from lshfast.records.distinct import distinct_rows
 from lshfast.records.linkage import Linkage
 from lshfast.records.tables.coded_fields import CodedField
-from lshfast.records.weights.near_values import NearValues
+from lshfast.records.weights.similar_values import SimilarValues
 
 RANDOM_PAIRS = 200_000  # for u
 FEW_PAIRS = 1 << 19  # of so few pairs, all are used for u
@@ -67,8 +67,8 @@ class FieldWeights:
     value_bits : ndarray of float64, shape (values,), or None
         The weights of equal values, by the value: agreement on a rare value weighs more. None if
         all weigh the same, as for texts and numbers.
-    near_values : NearValues or None
-        What the rarity of values that are alike adds. None if it adds nothing.
+    similar_values : SimilarValues or None
+        What the rarity of similar values adds. None if it adds nothing.
     """
 
     field: str
@@ -79,7 +79,7 @@ class FieldWeights:
     value_bits: Float64Array | None
     graded: bool = False
     factor: float = 1.0
-    near_values: NearValues | None = None
+    similar_values: SimilarValues | None = None
 
     @property
     def best_unequal(self) -> float:
@@ -89,12 +89,14 @@ class FieldWeights:
     def scaled(self, factor: float) -> FieldWeights:
         """Return these weights times a factor, at least 0."""
         values = None if self.value_bits is None else self.value_bits * factor
-        near = None if self.near_values is None else self.near_values.scaled(factor)
+        similar_values = self.similar_values
+        if similar_values is not None:
+            similar_values = similar_values.scaled(factor)
         return replace(
             self,
             bits=self.bits * factor,
             value_bits=values,
-            near_values=near,
+            similar_values=similar_values,
             factor=self.factor * factor,
         )
 

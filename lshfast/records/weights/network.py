@@ -33,7 +33,6 @@ from lshfast.records.weights.fellegi_sunter import (
     weights_of,
 )
 from lshfast.records.weights.mixture import FieldModel, Mixture
-from lshfast.records.weights.near_values import near_values
 from lshfast.records.weights.patterns import (
     PairPatterns,
     count_patterns,
@@ -41,6 +40,7 @@ from lshfast.records.weights.patterns import (
     with_marks,
 )
 from lshfast.records.weights.roles import FieldRoles, names_records
+from lshfast.records.weights.similar_values import similar_values
 
 MOST_MATCHES = 1.0  # of each record of the smaller of two tables, on average
 # Bits of a parent's state and of a level in the key of joint levels.
@@ -150,8 +150,8 @@ class Network:
         ):
             return 0.0
         rarest = float(weights.value_bits.max() - weights.bits[EXACT_LEVEL])
-        if weights.near_values is not None:
-            rarest = max(rarest, weights.near_values.most)
+        if weights.similar_values is not None:
+            rarest = max(rarest, weights.similar_values.most)
         return max(0.0, rarest)
 
     def above(
@@ -187,16 +187,16 @@ class Network:
         level: Levels,
         codes: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]],
     ) -> Float64Array:
-        """Return the weights of a field without parents: rare values that are equal or alike weigh
-        more.
+        """Return the weights of a field without parents: rare values weigh more, if they are equal
+        or similar.
         """
         weights = self.weights.fields[field]
         bits = weights.bits[level]
         if weights.value_bits is not None:
             equal = np.flatnonzero(level == EXACT_LEVEL)
             bits[equal] = weights.value_bits[codes[0][equal]]
-        if weights.near_values is not None:
-            bits += weights.near_values.bits(level, *codes)
+        if weights.similar_values is not None:
+            bits += weights.similar_values.bits(level, *codes)
         return bits
 
     def _given_bits(self, field: int, levels: Levels) -> Float64Array:
@@ -283,14 +283,14 @@ def learn_network(
             comparers[field], m, u, mixture.share, frequencies and is_independent
         )
         if fields[field].value_bits is not None:
-            near = near_values(
+            learnt = similar_values(
                 comparers[field],
                 patterns.levels[patterns.candidates, field],
                 comparers[field].coded.codes_of(*linkage.rows_of(places)),
                 mixture.probabilities[patterns.candidates],
                 1 / u[EXACT_LEVEL] - 1,
             )
-            fields[field] = replace(fields[field], near_values=near)
+            fields[field] = replace(fields[field], similar_values=learnt)
         if model.parents:
             given_weights[field] = GivenWeights.of(model, patterns)
     prior = mixture.share

@@ -1,10 +1,10 @@
-"""Different values that are alike: how much more they weigh if one of them is rare.
+"""Values that are similar, but not equal: how much more they weigh if one of them is rare.
 
-An error turns the value of a match into one that is rare. The alike values of strangers may both be
-frequent, as of two common surnames. If an error turns a value into each one like it equally often,
-values with the frequencies f and g are found among matches in proportion to f + g, and among
-strangers to f g: the odds of a match grow like 1 / f + 1 / g, the rarity of the pair. Nicknames are
-alike and frequent, too, so the candidates show which power of the rarity holds.
+An error in a record of a match makes a value that is rare. The similar values of strangers may both
+be frequent, such as two common surnames. If an error makes each similar value equally often, then
+values with the frequencies f and g occur among matches in proportion to f + g, and among strangers
+in proportion to f g: the odds of a match are proportional to 1 / f + 1 / g, the rarity of the pair.
+But a nickname is similar and frequent. So the candidates show which power of the rarity holds.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Codes = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
-class NearValues:
-    """What the rarity of two values that are alike adds to the weight of their level.
+class SimilarValues:
+    """What the rarity of two similar values adds to the weight of their level.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class NearValues:
         Of the rarity, from 0 (it says nothing) to 1.
     mean_bits : ndarray of float64, shape (levels,)
         The logarithm of the mean of this power among strangers, which is in the weight of the level
-        already. NaN for levels of values that are not alike.
+        already. NaN for levels of values that are not similar.
     """
 
     rarity: Float64Array
@@ -46,12 +46,12 @@ class NearValues:
 
     def bits(self, levels: npt.NDArray[np.uint8], a: Codes, b: Codes) -> Float64Array:
         """Return what is added to the weights of pairs, from their levels and codes; 0 for values
-        that are not alike.
+        that are not similar.
         """
         bits = np.zeros(len(levels))
-        near = np.flatnonzero(~np.isnan(self.mean_bits[levels]))
-        rarity = np.log2(self.rarity[a[near]] + self.rarity[b[near]])
-        bits[near] = self.power * rarity - self.mean_bits[levels[near]]
+        similar = np.flatnonzero(~np.isnan(self.mean_bits[levels]))
+        rarity = np.log2(self.rarity[a[similar]] + self.rarity[b[similar]])
+        bits[similar] = self.power * rarity - self.mean_bits[levels[similar]]
         return bits
 
     @property
@@ -60,26 +60,26 @@ class NearValues:
         greatest = self.power * np.log2(2 * self.rarity.max(initial=0.5))
         return float(greatest - np.nanmin(self.mean_bits))
 
-    def scaled(self, factor: float) -> NearValues:
+    def scaled(self, factor: float) -> SimilarValues:
         """Return the same times a factor."""
-        return NearValues(self.rarity, self.power * factor, self.mean_bits * factor)
+        return SimilarValues(self.rarity, self.power * factor, self.mean_bits * factor)
 
-    def extended(self, size: int) -> NearValues:
+    def extended(self, size: int) -> SimilarValues:
         """Return the same for more values, which are as rare as the rarest ones."""
         new = np.full(size - len(self.rarity), self.rarity.max(initial=1.0), np.float64)
-        return NearValues(
+        return SimilarValues(
             np.concatenate([self.rarity, new]), self.power, self.mean_bits
         )
 
 
-def near_values(
+def similar_values(
     comparer: FieldComparer,
     levels: npt.NDArray[np.uint8],
     codes: tuple[Codes, Codes],
     probabilities: Float64Array,
     unseen: float,
-) -> NearValues | None:
-    """Learn from candidates what the rarity of values that are alike says; None for nothing.
+) -> SimilarValues | None:
+    """Learn from candidates what the rarity of similar values says; None if it says nothing.
 
     Parameters
     ----------
@@ -91,24 +91,21 @@ def near_values(
     unseen : float
         How many records have values that no table has; see `fellegi_sunter.bits_of_values`.
     """
-    is_near = comparer.field_levels.alike
+    is_similar = comparer.field_levels.similar
     counts = np.maximum(comparer.coded.counts, 1).astype(np.float64)
     rarity = (counts.sum() + unseen) / counts
-    near = np.flatnonzero(is_near[levels])
-    if not len(near):
+    similar = np.flatnonzero(is_similar[levels])
+    if not len(similar):
         return None
-    a, b = codes
-    bits = np.log2(rarity[a[near]] + rarity[b[near]])
-    matches = probabilities[near]
-    numbers = levels[near]
-    power = power_of(bits, numbers, matches)
+    levels = levels[similar]
+    probabilities = probabilities[similar]
+    bits = np.log2(sum(rarity[side[similar]] for side in codes))
+    power = power_of(bits, levels, probabilities)
     if power <= 0:
         return None
-    mean_bits = np.full(len(is_near), np.nan)
-    mean_bits[is_near] = np.log2(
-        _means(2 ** (power * bits), numbers, 1 - matches, len(is_near))[is_near]
-    )
-    return NearValues(rarity, power, mean_bits)
+    means = _means(2 ** (power * bits), levels, 1 - probabilities, len(is_similar))
+    mean_bits = np.where(is_similar, np.log2(np.maximum(means, TINY)), np.nan)
+    return SimilarValues(rarity, power, mean_bits)
 
 
 def power_of(
@@ -137,12 +134,14 @@ def power_of(
         weights *= strangers.sum() / max(weights.sum(), TINY)
         return bool(matches @ (of_matches - _means(bits, levels, weights, size)) > 0)
 
-    low, high = 0.0, 1.0
-    if not is_low(low):
+    if not is_low(0.0):
         return 0.0
+    low = 0.0
+    step = 1.0
     for _ in range(STEPS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if is_low(middle) else (low, middle)
+        step /= 2
+        if is_low(low + step):
+            low += step
     observed = min(probabilities.sum(), strangers.sum())
     return float(low * observed / (observed + HALF_BELIEVED))
 

@@ -1,10 +1,10 @@
-"""How much more different values that are alike weigh if one of them is rare."""
+"""How much more similar values weigh if one of them is rare."""
 
 import numpy as np
 import pytest
 
 from lshfast.records import match_records
-from lshfast.records.weights.near_values import NearValues, power_of
+from lshfast.records.weights.similar_values import SimilarValues, power_of
 
 LEVEL = 2
 FREQUENCIES = 1 / np.arange(1, 201, dtype=np.float64)
@@ -27,7 +27,7 @@ def test_the_power_of_the_rarity_is_found(power):
     )
     probabilities = np.repeat([1.0, 0.0], [4000, 20_000])
     levels = np.full(len(bits), LEVEL, np.uint8)
-    # Five standard errors of 4,000 matches.
+    # Four standard errors, which are 0.015 at most.
     assert power_of(bits, levels, probabilities) == pytest.approx(power, abs=0.06)
 
 
@@ -49,20 +49,20 @@ def test_matches_that_are_commoner_than_strangers_say_nothing():
 
 def test_levels_of_other_values_get_nothing_and_new_values_are_the_rarest():
     mean_bits = np.array([np.nan, np.nan, 2.0, np.nan])
-    near = NearValues(np.array([2.0, 14.0]), 0.5, mean_bits)
+    values = SimilarValues(np.array([2.0, 14.0]), 0.5, mean_bits)
     levels = np.array([0, 1, 2, 2, 3], np.uint8)
     a = np.array([-1, 0, 0, 1, 0], np.int32)
     b = np.array([0, 0, 1, 1, 1], np.int32)
-    assert near.bits(levels, a, b).tolist() == pytest.approx(
+    assert values.bits(levels, a, b).tolist() == pytest.approx(
         [0, 0, 0, 0.5 * np.log2(28) - 2, 0]
     )
-    assert near.most == pytest.approx(0.5 * np.log2(28) - 2)
-    longer = near.extended(3)
+    assert values.most == pytest.approx(0.5 * np.log2(28) - 2)
+    longer = values.extended(3)
     assert longer.rarity.tolist() == [2.0, 14.0, 14.0]
-    assert longer.bits(levels[3:4], a[3:4], b[3:4] + 1) == near.bits(
+    assert longer.bits(levels[3:4], a[3:4], b[3:4] + 1) == values.bits(
         levels[3:4], a[3:4], b[3:4]
     )
-    assert near.scaled(2).most == pytest.approx(2 * near.most)
+    assert values.scaled(2).most == pytest.approx(2 * values.most)
 
 
 def surname_bits(result, row_a, row_b):
@@ -77,7 +77,7 @@ def surname_bits(result, row_a, row_b):
 
 
 def test_a_typing_error_weighs_more_than_two_common_names():
-    """Names are alike in pairs, as Marina and Marino, and a letter of some copies is wrong."""
+    """Two surnames each differ in one letter, as Marina and Marino; some copies have a wrong one."""
     rng = np.random.default_rng(4)
     stems = ["".join(rng.choice(list("bcdfglmnprst"), 6)) for _ in range(40)]
     surnames = np.array([stem + end for stem in stems for end in ("a", "o")])
@@ -104,6 +104,6 @@ def test_a_typing_error_weighs_more_than_two_common_names():
     common = a["surname"].index(surnames[0]), b["surname"].index(surnames[1])
     bits_of_common, level = surname_bits(result, *common)
     errors = [surname_bits(result, row, row) for row in range(0, shared, 3)]
-    alike = [bits for bits, how in errors if how == level]
-    assert len(alike) > 100
-    assert min(alike) > bits_of_common + 3
+    same_level = [bits for bits, how in errors if how == level]
+    assert len(same_level) > 100
+    assert min(same_level) > bits_of_common + 3
