@@ -15,7 +15,14 @@ from lshfast.records import (
     SortBlocks,
     parse_rule,
 )
-from lshfast.records.candidates.defaults import default_rules
+from lshfast.records.candidates.defaults import (
+    ALONE,
+    Key,
+    RuleSample,
+    chosen_keys,
+    default_rules,
+    without_narrower,
+)
 from lshfast.records.candidates.union import candidate_pairs, links_by_rule
 from lshfast.records.linkage import Linkage
 from lshfast.records.results.display import rules_text
@@ -280,6 +287,47 @@ def test_default_rules_bring_few_pairs():
     assert "key:code" in names
     assert not {"key:name", "key:town"} & set(names)  # 90,000 and 225,000 pairs
     assert len(candidate_pairs(linked, rules)) <= 11 * 6000
+
+
+def people_of_two_addresses(n, rng):
+    """Make two tables of the same people, who have moved house; of each the given name or the surname is misspelt."""
+    personal = {"surname": n // 6, "given": n // 20, "born": n // 2}
+    address = {"postcode": n // 30, "town": n // 300, "street": 100, "house": 300}
+    values = {
+        name: rng.integers(0, count, n) for name, count in (personal | address).items()
+    }
+    a = {name: [f"{name} {v}" for v in column] for name, column in values.items()}
+    b = {
+        name: [f"{name} {v}" for v in rng.integers(0, count, n)]
+        for name, count in address.items()
+    }
+    wrong = np.arange(n) % 2 == 0
+    b["surname"] = np.where(wrong, "misspelt", a["surname"]).tolist()
+    b["given"] = np.where(wrong, a["given"], "misspelt").tolist()
+    b["born"] = a["born"]
+    kinds = {"born": "code", "postcode": "code", "street": "category", "house": "code"}
+    return linkage(a, {name: b[name] for name in a}, kinds)
+
+
+@pytest.mark.parametrize("n", [3_000, 6_000])
+def test_keys_find_people_who_moved_house_and_have_a_misspelt_name(n):
+    """Keys that all have an address or both names in them would find none of these matches."""
+    linked = people_of_two_addresses(n, np.random.default_rng(3))
+    sample = RuleSample.of(linked)
+    found = np.zeros(n, bool)
+    for key in chosen_keys(sample, ALONE):
+        i, j = linked.rows_of(key.pairs(linked).places)
+        found[i[i == j]] = True
+    assert found.mean() > 0.99
+
+
+def test_a_key_replaces_keys_of_its_field_and_others():
+    wide, narrow, other = (
+        Key(("a",), 100.0),
+        Key(("b", "a"), 10.0),
+        Key(("b", "c"), 10.0),
+    )
+    assert without_narrower([narrow, other], wide) == [other]
 
 
 def test_equal_rows_are_still_compared():

@@ -2,8 +2,9 @@
 
 Keys of one, two or three fields are chosen that together bring most matches and few pairs. The
 pairs of a key are counted in a sample of the records. The chance that a match is among them follows
-from an assumption: equal values in each field, independently, with a probability that depends on
-the kind of the field.
+from an assumption: equal values in each field with a probability that depends on the kind of the
+field. Some matches have changed, as those of people who moved house, and agree in fewer fields;
+otherwise fields are independent.
 """
 
 from __future__ import annotations
@@ -50,7 +51,11 @@ REACHED = 0.98
 LEAST_SIMILARITY = 0.4
 FEWEST_SAMPLED = 100
 
-# Assumed probability that a match agrees in a field, if both records have it.
+# Assumed share of matches that have changed, and how often they agree in a field, compared with
+# others. Without them, keys may all have an address in them.
+CHANGED = 0.3
+CHANGED_AGREE = 0.5
+# Assumed probability that an unchanged match agrees in a field, if both records have it.
 AGREE: Mapping[Kind, float] = {
     "name": 0.8,
     "text": 0.6,
@@ -321,10 +326,10 @@ def chosen_keys(sample: RuleSample, limits: KeyLimits) -> list[BlockingRule]:
         for key in keys
     ]
     costs = [max(key.pairs, FREE_PAIRS * rows) ** 0.5 for key in keys]
-    rules: list[BlockingRule] = []
+    chosen: list[Key] = []
     uncovered = np.ones(len(chances), bool)
     budget = limits.pairs_a_row * rows
-    while len(rules) < limits.most and chances[uncovered].sum() > 1 - limits.enough:
+    while len(chosen) < limits.most and chances[uncovered].sum() > 1 - limits.enough:
         gains = [float(chances[uncovered & cover].sum()) for cover in covers]
         allowed = [
             number
@@ -337,10 +342,15 @@ def chosen_keys(sample: RuleSample, limits: KeyLimits) -> list[BlockingRule]:
             allowed,
             key=lambda k: (gains[k] / costs[k], -len(keys[k].fields), -k),
         )
-        rules.append(KeyBlocks(*keys[best].fields))
-        budget -= keys[best].pairs
+        chosen = [*without_narrower(chosen, keys[best]), keys[best]]
+        budget = limits.pairs_a_row * rows - sum(key.pairs for key in chosen)
         uncovered &= ~covers[best]
-    return rules
+    return [KeyBlocks(*key.fields) for key in chosen]
+
+
+def without_narrower(keys: list[Key], wide: Key) -> list[Key]:
+    """Return the keys whose pairs a wide key does not bring all."""
+    return [key for key in keys if not set(wide.fields) <= set(key.fields)]
 
 
 def possible_keys(sample: RuleSample) -> list[Key]:
@@ -375,10 +385,16 @@ def agreement_of(field: CodedField) -> float:
 
 def agreement_patterns(agreement: list[float]) -> tuple[BoolArray, Float64Array]:
     """Return all patterns of agreement of some fields, (patterns, fields), and their
-    probabilities.
+    probabilities, from the probability that an unchanged match agrees in each field.
     """
     fields = np.arange(len(agreement), dtype=np.int64)
     patterns = np.arange(2 ** len(agreement), dtype=np.int64)
     agrees = ((patterns[:, None] >> fields) & 1).astype(bool)
-    chances = np.where(agrees, agreement, 1 - np.array(agreement)).prod(axis=1)
-    return agrees, chances
+    unchanged = pattern_chances(agrees, np.array(agreement))
+    changed = pattern_chances(agrees, CHANGED_AGREE * np.array(agreement))
+    return agrees, (1 - CHANGED) * unchanged + CHANGED * changed
+
+
+def pattern_chances(agrees: BoolArray, agreement: Float64Array) -> Float64Array:
+    """Return the probabilities of patterns of agreement if fields are independent."""
+    return np.where(agrees, agreement, 1 - agreement).prod(axis=1)

@@ -230,7 +230,7 @@ def next_shared(
         if are_relatives(states, shared, different, full_names, edges, expected):
             return shared
     for shared, different in candidates:
-        if match_others(states, shared, different):
+        if match_others(states, shared, different, expected):
             return shared
     return None
 
@@ -306,12 +306,17 @@ def are_relatives(
 
 
 def match_others(
-    states: AgreementStates, shared: Sequence[int], different: Sequence[int]
+    states: AgreementStates,
+    shared: Sequence[int],
+    different: Sequence[int],
+    expected: Float64Array,
 ) -> bool:
     """Return whether pairs that agree in some fields, but not in others, match other records.
 
-    Then they are relatives: the records of people who moved match no others. Nothing is known if a
-    record may match several: then several pairs of a record agree in all of these fields.
+    Then they are relatives: the records of people who moved match no others. Pairs that are
+    expected by chance do not count: as many of their records match others as of all records.
+    Nothing is known if a record may match several: then several pairs of a record agree in all of
+    these fields.
     """
     candidates = states.of_rows
     if candidates is None:
@@ -326,10 +331,14 @@ def match_others(
         return False
     differ = states.all_equal(shared) & states.all_different(different)
     is_different = differ[candidates.pattern]
+    matched_share = len(matched) / candidates.rows
+    by_chance = min(1.0, float(expected @ differ) / max(states.number(differ), TINY))
+    by_chance *= int(is_different.sum())
     relatives = int(np.isin(candidates.row[is_different], matched).sum())
-    by_chance = MOST_RELATIVES * len(matched) / candidates.rows
-    least = max(MANY_MATCHED, by_chance) * is_different.sum()
-    return bool(relatives >= max(FEWEST_PAIRS, least))
+    relatives_beyond_chance = relatives - by_chance * matched_share
+    beyond_chance = int(is_different.sum()) - by_chance
+    least = max(MANY_MATCHED, MOST_RELATIVES * matched_share) * beyond_chance
+    return bool(relatives_beyond_chance >= max(FEWEST_PAIRS, least))
 
 
 def are_beyond_chance(
