@@ -397,4 +397,5 @@ def agreement_patterns(agreement: list[float]) -> tuple[BoolArray, Float64Array]
 
 def pattern_chances(agrees: BoolArray, agreement: Float64Array) -> Float64Array:
     """Return the probabilities of patterns of agreement if fields are independent."""
-    return np.where(agrees, agreement, 1 - agreement).prod(axis=1)
+    chances = np.where(agrees, agreement, 1 - agreement)
+    return np.asarray(chances.prod(axis=1), np.float64)
