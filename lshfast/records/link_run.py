@@ -28,6 +28,7 @@ from lshfast.records.link_model import (
     LearntModel,
     blocked_pairs,
     learn,
+    learn_by_some_patterns,
     misses_many,
     some_pairs,
     with_nearest,
@@ -72,6 +73,7 @@ from lshfast.records.weights.calibration import (
     calibrate,
     seeds_are_sought,
 )
+from lshfast.records.weights.chance_seeds import seeds_by_chance
 from lshfast.records.weights.copies import (
     NearPairsOfRecords,
     RecordWords,
@@ -88,6 +90,12 @@ from lshfast.records.weights.network import Network, free_texts
 STAGES = ("code", "block", "estimate", "compare", "assign", "rates")
 # Of the links: 1.0 of a catalogue of products, at most .22 of people, places and schools.
 MANY_BY_TEXTS = 0.5
+# Of the seeds of two tables: from this part on, which is expected by chance, they need agreement
+# patterns that do not deny most links. .52 to 1 of eleven tables that share nothing, at most .44 of
+# tables that share many records. Of the records of the smaller table without any match, at most
+# MOST_BY_CHANCE are linked: .22 of these tables.
+LEAST_BY_CHANCE = 0.45
+MOST_BY_CHANCE = 0.5
 VERY_PROBABLE = 0.9  # of a match: such pairs show how many matches records have
 RULES_ALONE = (
     "no field tells matches from other pairs, so records are linked by the keys of the given "
@@ -232,10 +240,44 @@ class LinkRun:
     def trust_patterns(self) -> None:
         """Link by agreement patterns if these show hardly any link to be a match."""
         network = self.model.by_patterns
-        if network is None or not self._denied_by_patterns():
+        if network is not None and self._denied_by_patterns():
+            self._link_by(network)
+
+    def doubt_seeds(self) -> None:
+        """Link two tables by agreement patterns if these deny most links, and chance brings as many
+        seeds.
+        """
+        if not self._may_be_by_chance():
             return
-        comparers = list(network.comparers)
-        self.model = LearntModel(network, comparers, assign=self.model.assign)
+        with self.times.stage("estimate"):
+            if seeds_by_chance(self.linkage) < LEAST_BY_CHANCE:
+                return
+            network = learn_by_some_patterns(self.task, self.candidates.training)
+        model = replace(self.model, by_patterns=network)
+        precision = model.precision_by_patterns(self.links.i, self.links.j)
+        if precision is not None and precision < FEWEST_BY_PATTERNS:
+            self._link_by(network)
+
+    def _may_be_by_chance(self) -> bool:
+        """Return whether seeds led to the links of two tables, and few records have links."""
+        smaller = min(self.linkage.sizes)
+        links = len(self.links.i)
+        return (
+            self.model.seeds is not None
+            and not self.linkage.single
+            and self.options.rules is None
+            and not len(self.labels)
+            and smaller >= FEWEST_ROWS
+            and 0 < links <= MOST_BY_CHANCE * smaller
+        )
+
+    def _link_by(self, network: Network) -> None:
+        """Link by what agreement patterns show."""
+        self.model = LearntModel(
+            network, list(network.comparers), assign=self.model.assign
+        )
+        if self._assignment == "one-to-one" and not self.linkage.single:
+            self.model = self.model.among_unmatched(self.linkage.sizes)
         self._score()
         self._link()
 

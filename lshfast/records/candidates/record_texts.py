@@ -100,9 +100,7 @@ class RecordTexts:
         trigrams = self.similarity.trigrams
         first = self.numbers[0]
         second = self.numbers[-1]
-        frequencies_a = trigrams.frequencies(first)
-        frequencies_b = trigrams.frequencies(second)
-        terms = _affordable(frequencies_a, frequencies_b, len(self.texts))
+        terms = self._affordable_terms(first, second)
         sought = first if sample is None else sample
         lefts, right = trigrams.nearest(sought, second, terms, neighbors)
         if sample is None and self._single:
@@ -111,6 +109,23 @@ class RecordTexts:
             second = second[np.isin(second, np.concatenate([sample, right]))]
         more_right, more_left = trigrams.nearest(second, first, terms, neighbors)
         return np.concatenate([lefts, more_left]), np.concatenate([right, more_right])
+
+    def nearest_between(
+        self, first: Int64Array, second: Int64Array, neighbors: int
+    ) -> tuple[Int64Array, Int64Array]:
+        """Return the same for texts of two lists, by their numbers, in any order of the tables."""
+        trigrams = self.similarity.trigrams
+        terms = self._affordable_terms(first, second)
+        lefts, right = trigrams.nearest(first, second, terms, neighbors)
+        more_right, more_left = trigrams.nearest(second, first, terms, neighbors)
+        return np.concatenate([lefts, more_left]), np.concatenate([right, more_right])
+
+    def _affordable_terms(self, first: Int64Array, second: Int64Array) -> BoolArray:
+        """Return which terms are compared between texts of two lists."""
+        trigrams = self.similarity.trigrams
+        return _affordable(
+            trigrams.frequencies(first), trigrams.frequencies(second), len(self.texts)
+        )
 
 
 class WrittenTexts:
