@@ -90,11 +90,12 @@ from lshfast.records.weights.network import Network, free_texts
 STAGES = ("code", "block", "estimate", "compare", "assign", "rates")
 # Of the links: 1.0 of a catalogue of products, at most .22 of people, places and schools.
 MANY_BY_TEXTS = 0.5
-# Of the seeds of two tables: from this part on, which is expected by chance, they need agreement
-# patterns that do not deny most links. .52 to 1 of eleven tables that share nothing, at most .44 of
-# tables that share many records. Of the records of the smaller table without any match, at most
-# MOST_BY_CHANCE are linked: .22 of these tables.
+# Of the seeds of two tables: from this part on, which is expected by chance, the links need
+# agreement patterns of which at least SURE_BY_PATTERNS are matches. .52 to 1 of tables that share
+# nothing, at most .44 of tables that share many records.
 LEAST_BY_CHANCE = 0.45
+SURE_BY_PATTERNS = 0.95
+# Of the records of the smaller table, for the same: .22 are linked where nothing matches.
 MOST_BY_CHANCE = 0.5
 VERY_PROBABLE = 0.9  # of a match: such pairs show how many matches records have
 RULES_ALONE = (
@@ -244,8 +245,8 @@ class LinkRun:
             self._link_by(network)
 
     def doubt_seeds(self) -> None:
-        """Link two tables by agreement patterns if these deny most links, and chance brings as many
-        seeds.
+        """Link two tables by agreement patterns if these deny some links, and chance brings nearly
+        as many seeds.
         """
         if not self._may_be_by_chance():
             return
@@ -255,7 +256,7 @@ class LinkRun:
             network = learn_by_some_patterns(self.task, self.candidates.training)
         model = replace(self.model, by_patterns=network)
         precision = model.precision_by_patterns(self.links.i, self.links.j)
-        if precision is not None and precision < FEWEST_BY_PATTERNS:
+        if precision is not None and precision < SURE_BY_PATTERNS:
             self._link_by(network)
 
     def _may_be_by_chance(self) -> bool:

@@ -1,0 +1,67 @@
+"""Two tables of texts that share few records or none: what is alike by chance is not linked."""
+
+import numpy as np
+import pytest
+
+from lshfast.records import match_records
+from lshfast.records.linkage import Linkage
+from lshfast.records.tables.coded_fields import code_field
+from lshfast.records.tables.fields import Field
+from lshfast.records.tables.record_table import RecordTable
+from lshfast.records.weights.chance_seeds import seeds_by_chance
+
+
+def articles(n, rng):
+    """Return the columns of n articles, whose titles have frequent and rare words."""
+    syllables = [
+        "".join(pair) for pair in zip("bdfgklmnprst" * 5, "aeiou" * 12, strict=True)
+    ]
+    words = ["".join(rng.choice(syllables, 3)) for _ in range(3000)]
+    chances = 1 / np.arange(10, 3010, dtype=np.int64)
+    chances = chances / chances.sum()
+    return {
+        "title": [" ".join(rng.choice(words, 6, p=chances)) for _ in range(n)],
+        "author": [
+            f"{rng.choice(list('abcdefg'))}. {rng.choice(words[:400])}"
+            for _ in range(n)
+        ],
+        "year": [str(year) for year in rng.integers(1970, 2024, n)],
+    }
+
+
+def two_tables(n, common, rng):
+    """Return two tables of n articles, of which the last `common` of one are the first of the other,
+    with one word less in the title.
+    """
+    every = articles(2 * n - common, rng)
+    a = {name: values[:n] for name, values in every.items()}
+    b = {name: values[n - common :] for name, values in every.items()}
+    for row in range(common):
+        b["title"][row] = b["title"][row].rsplit(" ", 1)[0]
+    return a, b
+
+
+def linkage(a, b):
+    tables = [RecordTable(a), RecordTable(b)]
+    kinds = {"title": "text", "author": "text", "year": "code"}
+    fields = {
+        name: code_field(Field(name, kind=kind), tables) for name, kind in kinds.items()
+    }
+    return Linkage(tables, fields)
+
+
+@pytest.mark.parametrize(("common", "least", "most"), [(0, 0.6, 2.0), (600, 0.0, 0.44)])
+def test_tables_without_matches_have_as_many_seeds_as_halves_of_one(
+    common, least, most
+):
+    a, b = two_tables(1000, common, np.random.default_rng(5))
+    assert least <= seeds_by_chance(linkage(a, b)) <= most
+
+
+@pytest.mark.parametrize("common", [0, 20, 300])
+def test_only_matches_of_texts_are_linked(common):
+    a, b = two_tables(1000, common, np.random.default_rng(5))
+    found = match_records(a, b)
+    right = int((found.i - (1000 - common) == found.j).sum())
+    assert len(found) - right <= 2
+    assert right >= 0.9 * common
