@@ -2,7 +2,8 @@
 
 Such a field says nothing about a pair, but it outvotes a title or a code that is equal. It shows in
 pairs that agree in two other fields although such agreement is rare by chance, and that agree in
-names and titles as well: the members of a household do not.
+names and titles as well: the members of a household do not. A full name tells persons apart by
+itself: pairs that agree in it, and in another field, may differ in names and titles too.
 """
 
 from __future__ import annotations
@@ -47,9 +48,7 @@ def fit_without_differing(
     """Fit a mixture, without the fields that differ in matches if it finds far more matches so."""
     close = roles.close
     mixture = fit_mixture(patterns, roles, edges, most_matches)
-    differing = differing_fields(
-        patterns, roles.may_differ, close, edges, mixture.searched
-    )
+    differing = differing_fields(patterns, roles, edges, mixture.searched)
     if not differing:
         return mixture
     mixture.differing = differing
@@ -92,8 +91,7 @@ def put_fields_back(
 
 def differing_fields(
     patterns: PairPatterns,
-    may_differ: Collection[int],
-    close: Sequence[BoolArray],
+    roles: FieldRoles,
     edges: set[Edge],
     searched: Collection[int],
 ) -> set[int]:
@@ -102,14 +100,12 @@ def differing_fields(
     These two fields identify, and agree together far more often than by chance. They are among
     those in `searched`.
     """
+    close = roles.close
     telling = sorted(telling_fields(patterns, len(close), edges))
-    possible = [field for field in telling if field in may_differ]
-    if not possible:
-        return set()
     agreement = PatternAgreement.of(patterns, close)
-    names = [field for field in telling if field not in may_differ]
-    most_agreeing = np.zeros(len(close))
-    is_compared = np.zeros(len(close), bool)
+    names = [field for field in telling if field not in roles.may_differ]
+    of_alike = DifferingShares.of(len(close))
+    of_persons = DifferingShares.of(len(close))
     for edge in combinations([field for field in telling if field in searched], 2):
         if edge in edges:
             continue
@@ -118,13 +114,45 @@ def differing_fields(
             continue
         shares = agreement.shares(alike)
         other_names = [field for field in names if field not in edge]
-        if shares[other_names].min(initial=1.0) < LEAST_AGREEING:
-            continue
-        others = np.delete(np.arange(len(close), dtype=np.int64), edge)
-        most_agreeing[others] = np.maximum(most_agreeing[others], shares[others])
-        is_compared[others] = True
-    is_differing = is_compared & (most_agreeing <= MOST_AGREEING)
-    return {field for field in possible if is_differing[field]}
+        if shares[other_names].min(initial=1.0) >= LEAST_AGREEING:
+            of_alike.note(edge, shares)
+        if not roles.full_names.isdisjoint(edge):
+            of_persons.note(edge, shares)
+    may_differ = of_alike.differing & roles.may_differ
+    return set(telling) & (may_differ | of_persons.differing - roles.full_names)
+
+
+@dataclass(frozen=True)
+class DifferingShares:
+    """The greatest share of pairs that agree in each field, of pairs that agree in two others.
+
+    Attributes
+    ----------
+    most_agreeing : ndarray of float64, shape (fields,)
+    is_compared : ndarray of bool, shape (fields,)
+    """
+
+    most_agreeing: Float64Array
+    is_compared: BoolArray
+
+    @classmethod
+    def of(cls, fields: int) -> DifferingShares:
+        """Return the shares of fields of which no pairs were compared yet."""
+        return cls(np.zeros(fields), np.zeros(fields, bool))
+
+    def note(self, edge: Edge, shares: Float64Array) -> None:
+        """Note the shares of pairs that agree in two fields."""
+        others = np.delete(np.arange(len(shares), dtype=np.int64), edge)
+        self.most_agreeing[others] = np.maximum(
+            self.most_agreeing[others], shares[others]
+        )
+        self.is_compared[others] = True
+
+    @property
+    def differing(self) -> set[int]:
+        """The fields in which hardly any of the pairs agree."""
+        is_differing = self.is_compared & (self.most_agreeing <= MOST_AGREEING)
+        return set(np.flatnonzero(is_differing).tolist())
 
 
 @dataclass(frozen=True)

@@ -406,7 +406,7 @@ def searched_fields(
 
 def without_doubtful(patterns: PairPatterns, roles: FieldRoles) -> PairPatterns:
     """Return patterns in which levels that are neither agreement nor difference are those of
-    missing values.
+    missing values, as are all of fields that the tables write in different ways.
     """
     levels = patterns.levels.copy()
     for field, doubtful_levels in enumerate(roles.doubtful):
@@ -414,6 +414,7 @@ def without_doubtful(patterns: PairPatterns, roles: FieldRoles) -> PairPatterns:
             known = roles.close[field] | doubtful_levels
             rare = agreeing_levels(patterns, field, known)
             levels[(doubtful_levels & rare)[levels[:, field]], field] = MISSING_LEVEL
+    levels[:, sorted(roles.coded_otherwise)] = MISSING_LEVEL
     return dataclasses.replace(patterns, levels=levels)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from dataclasses import field as attribute
 
 import numpy as np
+import numpy.typing as npt
 
 from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast.records.comparison.full_names import have_several_words
@@ -14,12 +15,17 @@ from lshfast.records.comparison.levels import FieldComparer
 from lshfast.records.comparison.nearness import EXACT_LEVEL, MISSING_LEVEL
 from lshfast.records.linkage import Linkage
 from lshfast.records.tables.coded_fields import CodedField
+from lshfast.records.weights.fellegi_sunter import equal_by_chance, random_rows
 
 # A field is decisive if this part of its values, at most, is repeated; of this many values or more.
 MOST_REPEATED = 0.01
 FEWEST_VALUES = 20
 HALF_A_PAIR = 0.5  # that is added to the agreeing pairs of a table, which may have none
 SAMPLED_PAIRS = 200_000  # of each table
+# Of the share of close values within the tables, for those between them; and the fewest of a sample
+# within a table: two tables of codes of one record each say nothing.
+LEAST_BETWEEN = 0.15
+FEWEST_CLOSE = 30.0
 # Nine tenths of the dates of birth of a table are not nearer to each other.
 BIRTHS_DAYS = 20 * 365.0
 
@@ -46,6 +52,9 @@ class FieldRoles:
         Full names of persons: a different one is another given name and another surname.
     may_differ : frozenset of int
         Fields that may differ in all matches.
+    coded_otherwise : frozenset of int
+        Fields that the two tables write in different ways, such as codes of one table and words of
+        the other: differences say nothing.
     """
 
     close: tuple[BoolArray, ...]
@@ -54,6 +63,7 @@ class FieldRoles:
     issued: frozenset[int] = frozenset()
     full_names: frozenset[int] = frozenset()
     may_differ: frozenset[int] = frozenset()
+    coded_otherwise: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, linkage: Linkage, comparers: Sequence[FieldComparer]) -> FieldRoles:
@@ -72,6 +82,9 @@ class FieldRoles:
             frozenset(n for n, field in fields if field.are_mail_addresses),
             frozenset(n for n, field in fields if are_full_names(field)),
             frozenset(n for n, field in fields if tells_no_person(field)),
+            frozenset(
+                n for n, _ in fields if are_coded_otherwise(linkage, comparers[n])
+            ),
         )
 
     @property
@@ -100,7 +113,44 @@ class FieldRoles:
             renumbered(self.issued),
             renumbered(self.full_names),
             renumbered(self.may_differ),
+            renumbered(self.coded_otherwise),
         )
+
+
+def are_coded_otherwise(linkage: Linkage, comparer: FieldComparer) -> bool:
+    """Return whether values of two tables agree far more rarely than those of either table."""
+    if linkage.b is None or max(linkage.sizes) < 2:
+        return False
+    codes = comparer.coded.codes
+    within = min(equal_pairs_within(side) for side in codes)
+    if equal_by_chance(linkage, comparer.coded) >= LEAST_BETWEEN * within:
+        return False
+    rng = np.random.default_rng([linkage.seed, 10])
+    rows = [pairs_within(len(side), rng) for side in codes]
+    close_within = min(
+        close_share(comparer, side[first], side[second])
+        for side, (first, second) in zip(codes, rows, strict=True)
+    )
+    i, j = random_rows(linkage, SAMPLED_PAIRS)
+    between = close_share(comparer, codes[0][i], codes[1][j])
+    is_common = close_within * SAMPLED_PAIRS >= FEWEST_CLOSE
+    return is_common and between < LEAST_BETWEEN * close_within
+
+
+def equal_pairs_within(codes: npt.NDArray[np.int32]) -> float:
+    """Return which part of the pairs of the values of one table is equal."""
+    counts = np.bincount(codes[codes >= 0]).astype(np.float64)
+    size = float(counts.sum())
+    return float((counts * (counts - 1)).sum()) / max(size * (size - 1), 1.0)
+
+
+def close_share(
+    comparer: FieldComparer, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]
+) -> float:
+    """Return which part of the pairs of present values is close."""
+    levels = comparer.levels(a, b)
+    levels = levels[levels != MISSING_LEVEL]
+    return float(comparer.field_levels.close[levels].mean()) if len(levels) else 0.0
 
 
 def is_decisive(linkage: Linkage, coded: CodedField, alone: bool) -> bool:
