@@ -21,6 +21,7 @@ from lshfast.records.candidates.union import (
 )
 from lshfast.records.choices import Assignment
 from lshfast.records.link_model import (
+    FEW_TEXT_MATCHES,
     FEWEST_BY_PATTERNS,
     FEWEST_ROWS,
     HARDLY_ANY_BY_PATTERNS,
@@ -95,6 +96,9 @@ MANY_BY_TEXTS = 0.5
 # nothing, at most .44 of tables that share many records.
 LEAST_BY_CHANCE = 0.45
 SURE_BY_PATTERNS = 0.95
+# Rows of two tables, whose matches are sought if patterns show none: it takes 5 s for so many
+# people.
+MOST_ROWS_SEARCHED = 40_000
 # Of the records of the smaller table, for the same: .22 are linked where nothing matches.
 MOST_BY_CHANCE = 0.5
 VERY_PROBABLE = 0.9  # of a match: such pairs show how many matches records have
@@ -243,6 +247,35 @@ class LinkRun:
         network = self.model.by_patterns
         if network is not None and self._denied_by_patterns():
             self._link_by(network)
+
+    def seek_hidden_matches(self) -> None:
+        """Link two tables by ranks if patterns link hardly any record, but far more seeds are found
+        than by chance.
+        """
+        if not self._may_hide_matches():
+            return
+        with self.times.stage("estimate"):
+            if seeds_by_chance(self.linkage) >= LEAST_BY_CHANCE:
+                return
+        self.task = replace(self.task, mixed=False)
+        self.options = self.task.options
+        with self.times.stage("block"):
+            self.candidates = blocked_pairs(self.task)
+        self.learn()
+        self.assign()
+
+    def _may_hide_matches(self) -> bool:
+        """Return whether patterns link hardly any record of two tables of moderate size."""
+        smaller = min(self.linkage.sizes)
+        return (
+            self.task.mixed
+            and not self.linkage.single
+            and self.options.rules is None
+            and not len(self.labels)
+            and smaller >= FEWEST_ROWS
+            and self.linkage.rows <= MOST_ROWS_SEARCHED
+            and len(self.links.i) < FEW_TEXT_MATCHES * smaller
+        )
 
     def doubt_seeds(self) -> None:
         """Link two tables by agreement patterns if these deny some links, and chance brings nearly

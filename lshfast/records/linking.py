@@ -217,6 +217,7 @@ def linked_run(
     run = LinkRun.begin(tables, options, progress)
     run.learn()
     run.assign()
+    run.seek_hidden_matches()
     run.doubt_seeds()
     run.learn_from_seeds()
     run.link_by_rules()

@@ -65,3 +65,24 @@ def test_only_matches_of_texts_are_linked(common):
     right = int((found.i - (1000 - common) == found.j).sum())
     assert len(found) - right <= 2
     assert right >= 0.9 * common
+
+
+def test_matches_that_no_key_brings_are_sought_if_texts_are_alike_beyond_chance():
+    """Titles are written in other ways, and no other column agrees: no key finds a match."""
+    rng = np.random.default_rng(6)
+    a, b = two_tables(1000, 600, rng)
+    for name in ("author", "year"):
+        del a[name], b[name]
+    b["title"] = [
+        " ".join([*title.split()[::-1], f"no. {row}"])
+        for row, title in enumerate(b["title"])
+    ]
+    numbers = rng.integers(1, 10**6, (2, 1000)).tolist()
+    a["shelf"], b["shelf"] = (
+        [f"{letter}{n}" for n in side]
+        for letter, side in zip("pq", numbers, strict=True)
+    )
+    found = match_records(a, b)
+    right = int((found.i - 400 == found.j).sum())
+    assert right >= 0.8 * 600
+    assert right >= 0.9 * len(found)
