@@ -68,20 +68,23 @@ def test_only_matches_of_texts_are_linked(common):
 
 
 def test_matches_that_no_key_brings_are_sought_if_texts_are_alike_beyond_chance():
-    """Titles are written in other ways, and no other column agrees: no key finds a match."""
+    """Titles are written in other ways and contain the year, and no other column agrees."""
     rng = np.random.default_rng(6)
     a, b = two_tables(1000, 600, rng)
     for name in ("author", "year"):
-        del a[name], b[name]
+        del a[name]
+    del b["author"]
+    a["year"] = [str(year) for year in rng.integers(1980, 2010, 1000)]
+    b["year"] = a["year"][400:] + b["year"][600:]
     b["title"] = [
-        " ".join([*title.split()[::-1], f"no. {row}"])
-        for row, title in enumerate(b["title"])
+        " ".join([year, *title.split()[::-1]])
+        for title, year in zip(b["title"], b["year"], strict=True)
     ]
-    numbers = rng.integers(1, 10**6, (2, 1000)).tolist()
-    a["shelf"], b["shelf"] = (
-        [f"{letter}{n}" for n in side]
-        for letter, side in zip("pq", numbers, strict=True)
-    )
+    prices = rng.uniform(10, 60, (2, 1000)).round(2)
+    a["price"] = [f"{price:.2f}" for price in prices[0]]
+    b["price"] = [f"{price:.0f}" for price in prices[1]]
+    a["stock"] = [str(number) for number in rng.integers(0, 60, 1000)]
+    b["stock"] = rng.choice(["in stock", "sold out", "low"], 1000).tolist()
     found = match_records(a, b)
     right = int((found.i - 400 == found.j).sum())
     assert right >= 0.8 * 600
