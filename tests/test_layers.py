@@ -197,6 +197,22 @@ def test_no_module_has_the_name_of_what_its_package_exports():
         assert inside.isdisjoint(getattr(package, "__all__", ())), package.__name__
 
 
+def test_a_package_says_what_its_files_are_for():
+    """Its docstring names each file and package in it, and no files that do not exist."""
+    wrong = []
+    for path in PACKAGE.rglob("*/__init__.py"):
+        folder = path.parent
+        names = {file.stem for file in folder.glob("*.py")} - {"__init__"}
+        if len(names) < 2:
+            continue
+        names |= {below.parent.name for below in folder.glob("*/__init__.py")}
+        docstring = ast.get_docstring(ast.parse(text_of(path))) or ""
+        listed = set(re.findall(r"(?:\b|_)(\w+)(?:\.py|/|`)", docstring))
+        files = set(re.findall(r"(?<![\w/.-])(\w+)\.py\b", docstring))
+        wrong += [f"{folder}: {name}" for name in (names - listed) | (files - names)]
+    assert wrong == []
+
+
 def test_the_core_needs_numpy_alone():
     """Other packages are those of extras, which only functions import."""
     known = sys.stdlib_module_names | {"lshfast", "numpy"}

@@ -1,4 +1,4 @@
-"""ColumnNames of texts: one or several names, each of which may be a path into nested values.
+"""Columns of texts: one or several names, each of which may be a path into nested values.
 
 ``a.b`` is b inside the object a, and ``a[].b`` is b inside each element of the list a. A column
 that has the whole name comes first. The texts of several columns, and of the elements of a list,

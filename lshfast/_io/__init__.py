@@ -9,6 +9,7 @@ Files:
   a buffer.
 - csv_files.py, jsonl.py, parquet.py, arrow_files.py, npy_files.py, folder.py, text_lines.py: one
   module a format; folder.py reads files of one text, text_lines.py one text a line.
+- documents.py, zstd_windows.py: texts of Word and PDF documents; Zstandard with large windows.
 - readers.py: the reader of each format by its name, the columns of a file, and values as pages show
   them.
 - jsonl_again.py, json_records.py, json_text.py: accepted lines of JSONL again; one line, its

@@ -16,7 +16,8 @@ Files:
 - plan.py, api.py, run.py, result.py: the parameters; `find`; its stages; its result.
 - units.py, sampling.py: texts as units; their samples.
 - groups.py, windows.py, search.py: groups of equal samples; windows of crowded samples; the search.
-- spans.py: spans and their places.
+- spans.py, places.py, pairs.py: spans and their places; all places of passages; what pairs of texts
+  share.
 - command.py, job.py, page.py: the command and its options; its job; the page of a search.
 """
 

@@ -24,7 +24,8 @@ Files:
   candidates that are not similar.
 - estimates.py, intervals.py, valley.py, excerpts.py: estimates of pairs, rows and recall; their
   intervals; a threshold in the histogram; pairs as examples.
-- checks.py: what is compared of each kind of items, in memory and in files.
+- checks.py, other_shingles.py: what is compared of each kind of items, in memory and in files; the
+  pairs by other shingles.
 - points.py: the check of vectors and codes.
 - labels.py, label_sheet.py, label_job.py: a threshold from labels; the file of labels; the job that
   asks for labels.

@@ -6,8 +6,8 @@ Files:
 
 - api.py, run.py, page.py, by_value.py: `dedup` and `pairs`; the stages of a run; the page; the
   account by the values of a column.
-- tasks.py, set_tasks.py, binary_columns.py: the work of Python workers in these stages; their work
-  on the texts of components; arrays as columns.
+- tasks.py, set_tasks.py, binary_columns.py, text_columns.py: the work of Python workers in these
+  stages; their work on the texts of components; arrays as columns; columns of texts by their paths.
 - earlier.py, exact_keys.py: earlier rows, with which new ones are compared; exact keys of rows.
 - points.py, point_tasks.py: the stages of a run over vectors; the work of workers in them.
 - components.py, row_filter.py: components of buckets, on the driver or on the cluster; a join of

@@ -1,8 +1,8 @@
 """The kinds of items as objects: what a run asks of texts, sets, weighted sets, vectors and codes.
 
-`item_kind` returns a kind by its name. A run asks it, and never which kind it is: `sets` has the
-kinds whose items are compared by shingles or elements, `points` those that are compared by
-distances.
+`item_kind` returns a kind by its name. A run asks it, and never which kind it is: `kind` says what
+each can do, `sets` has the kinds whose items are compared by shingles or elements, and `points`
+those that are compared by distances.
 """
 
 from __future__ import annotations

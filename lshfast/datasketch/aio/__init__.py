@@ -1,4 +1,7 @@
-"""MinHashLSH for asyncio, with its entries on a Redis server: the names of ``datasketch.aio``."""
+"""MinHashLSH for asyncio, with its entries on a Redis server: the names of ``datasketch.aio``.
+
+Files: lsh.py has the index, and storage.py its storages.
+"""
 
 from lshfast.datasketch.aio.lsh import (
     AsyncMinHashLSH,
