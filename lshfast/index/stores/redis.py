@@ -3,14 +3,14 @@
 Layout. {NAME} is a hash tag, so all keys are in one slot of a cluster. Binary numbers are
 little-endian:
 
-    {NAME}:parameters     hash: format, num_perm, bands, rows, scheme, seed, threshold ("" for
-    none), shingles, as text;
-                          format 1 has no others, and format 2, of families, has family, payload and
-                          measure
-    {NAME}:entries        hash: for each key the num_perm slots, then the payload, then the band
-    keys, uint64 {NAME}/jjkkkkkkkk     set, a bucket: the keys of the entries that have band key k
-    (uint64) in band j (uint16) {NAME}:refused        exists only within a transaction, so clients
-    never see it
+    {NAME}:parameters    hash of texts: format, num_perm, bands, rows, scheme, seed, threshold (""
+                         for none), shingles; format 1 has no others, and format 2, of families,
+                         has family, payload and measure
+    {NAME}:entries       hash: for each key the num_perm slots, then the payload, then the band
+                         keys, uint64
+    {NAME}/jjkkkkkkkk    set, a bucket: the keys of the entries that have band key k (uint64) in
+                         band j (uint16)
+    {NAME}:refused       exists only within a transaction, so clients never see it
 
 A key is the decimal text of an int, or "s" and the UTF-8 of a str: Redis stores sets of decimal
 members compactly. An entry contains its band keys, so that the server can remove it from its
@@ -26,26 +26,19 @@ Redis reports long scripts as busy.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from itertools import chain, islice
-from typing import Any, get_args
+from itertools import chain, compress, islice
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
 from lshfast._common.errors import FormatError
-from lshfast._common.extras import optional
 from lshfast._common.rows import int64_range, offsets_of
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.keys import Column, duplicate, listed
 from lshfast.index.measure import measure_of
 from lshfast.index.stores import redis_scripts as scripts
 from lshfast.index.stores.base import Store
-from lshfast.index.stores.redis_client import (
-    address_of,
-    check_client,
-    connect_url,
-    disconnect,
-)
+from lshfast.index.stores.redis_connection import RedisConnection
 from lshfast.index.stores.redis_forms import (
     PIECE_BYTES,
     PIECE_KEYS,
@@ -69,6 +62,28 @@ MOST_BYTES = 1 << 29
 # may have more candidates.
 MOST_CANDIDATES = 1 << 16
 MOST_ANSWER = 1 << 24
+
+
+class Candidates(NamedTuple):
+    """The answer of the server to the first of some queries.
+
+    Attributes
+    ----------
+    queries : int
+        Number of queries that are answered.
+    members : list of bytes
+        Encoded keys of their distinct candidates.
+    entries : ndarray of uint64, shape (len(members), words + bands)
+        Entries of these candidates.
+    query_rows, entry_rows : ndarray of int64, shape (m,)
+        Pairs of a row of all queries and a row of `entries`.
+    """
+
+    queries: int
+    members: list[bytes]
+    entries: UInt64Array
+    query_rows: Int64Array
+    entry_rows: Int64Array
 
 
 class RedisStore(Store):
@@ -131,25 +146,20 @@ class RedisStore(Store):
                 f"name must be a str that is not empty and has no braces, not {name!r}"
             )
         self.parameters: Parameters | None = None
-        self._errors = optional("redis", "redis").exceptions
-        self._owned = isinstance(server, str)
-        self._client: Any = connect_url(server) if self._owned else check_client(server)
-        self._address = address_of(self._client)
+        self._name = name
         self._prefix = f"{{{name}}}"
-        self._keys = [
-            f"{self._prefix}:{section}".encode()
-            for section in ("parameters", "entries", "refused")
-        ]
+        self._connection = RedisConnection(server, self._prefix)
+        self._keys = self._connection.keys
         try:
-            with self._calling("open"):
+            with self._connection.calling("open"):
                 self.parameters = self._stored_parameters()
         except BaseException:
             self.close()
             raise
 
     def __repr__(self) -> str:
-        closed = ", closed" if self._client is None else ""
-        return f"RedisStore({self._address!r}, name={self._prefix[1:-1]!r}{closed})"
+        closed = ", closed" if self._connection.client is None else ""
+        return f"RedisStore({self._connection.address!r}, name={self._name!r}{closed})"
 
     @property
     def kind(self) -> str | None:
@@ -157,23 +167,23 @@ class RedisStore(Store):
         return "object"
 
     def bind(self, parameters: Parameters) -> None:
-        with self._calling("bind"):
+        with self._connection.calling("bind"):
             fields = chain.from_iterable(fields_of(parameters).items())
             stored = self._stored_parameters(*fields)
         if stored is None:  # another client has just removed all keys
-            raise FormatError(f"{self._place('parameters')}: not stored")
+            raise FormatError(f"{self._connection.place('parameters')}: not stored")
         stored.check_same(parameters)
         self.parameters = stored
 
     def __len__(self) -> int:
-        with self._calling("len"):
-            return int(self._client.hlen(self._keys[1]))
+        with self._connection.calling("len"):
+            return int(self._connection.client.hlen(self._keys.entries))
 
     def contains(self, keys: Column) -> BoolArray:
         encoded = encode_keys(keys)
-        return present_keys(
-            self._check("contains", encoded) if self.parameters else b"0" * len(encoded)
-        )
+        if self.parameters is None:
+            return np.zeros(len(encoded), np.bool_)
+        return present_keys(self._letters_of_keys("contains", encoded))
 
     def insert(
         self,
@@ -234,24 +244,23 @@ class RedisStore(Store):
         agreements = [np.empty(0, np.int64)]
         row = 0
         while row < len(queries):
-            numbers, members, entries, query_rows, entry_rows = self._candidates(
-                queries, row
-            )
-            good, equal = self._compare(queries, entries, query_rows, entry_rows)
+            candidates = self._candidates(queries, row)
+            good, equal = self._compare(queries, candidates)
             if least is not None:
                 good &= equal >= least
-            query_rows = query_rows[good]
-            entry_rows = entry_rows[good]
+            query_rows = candidates.query_rows[good]
+            entry_rows = candidates.entry_rows[good]
             names = {
-                place: self._key(members[place])
+                place: self._key(candidates.members[place])
                 for place in np.unique(entry_rows).tolist()
             }
             keys += [names[place] for place in entry_rows.tolist()]
-            counts[row : row + numbers] = np.bincount(
-                query_rows - row, minlength=numbers
+            end = row + candidates.queries
+            counts[row:end] = np.bincount(
+                query_rows - row, minlength=candidates.queries
             )
             agreements.append(equal[good])
-            row += numbers
+            row = end
         offsets = offsets_of(counts)
         return Found(
             offsets,
@@ -262,22 +271,22 @@ class RedisStore(Store):
     def entries_of(self, keys: Column) -> tuple[Column, UInt64Array]:
         encoded = list(dict.fromkeys(encode_keys(keys)))
         answers = []
-        with self._calling("entries_of"):
+        with self._connection.calling("entries_of"):
             for low in range(0, len(encoded), self._step()):
-                answers += self._client.hmget(
-                    self._keys[1], encoded[low : low + self._step()]
+                answers += self._connection.client.hmget(
+                    self._keys.entries, encoded[low : low + self._step()]
                 )
-        letters = self._letters(answers)
+        letters = self._letters_of_entries(answers)
         self._refuse_damage(encoded, letters)
         entries = self._array(
             b"".join(entry for entry in answers if entry is not None)
         )[:, : self._bound().words]
-        there = [
+        stored_keys = [
             self._key(member)
             for member, entry in zip(encoded, answers, strict=True)
             if entry is not None
         ]
-        return keys_as_column(there), entries.astype(np.uint64)
+        return keys_as_column(stored_keys), entries.astype(np.uint64)
 
     def items(self) -> Iterator[tuple[Column, UInt64Array]]:
         """Yield all entries, in batches of keys and signatures.
@@ -308,8 +317,8 @@ class RedisStore(Store):
             if len(wrong):
                 key = listed(keys)[wrong[0]]
                 raise FormatError(
-                    f"{self._place('entries')}: the band keys of {key!r} are not those of its "
-                    "signature"
+                    f"{self._connection.place('entries')}: the band keys of {key!r} are not "
+                    "those of its signature"
                 )
 
     def stats(self) -> dict[str, int]:
@@ -325,74 +334,17 @@ class RedisStore(Store):
             )
             + "/*"
         )
-        with self._calling("clear"):
-            self._client.unlink(*self._keys)
-            buckets = self._client.scan_iter(match=pattern, count=PIECE_KEYS)
+        with self._connection.calling("clear"):
+            self._connection.client.unlink(*self._keys)
+            buckets = self._connection.client.scan_iter(match=pattern, count=PIECE_KEYS)
             while batch := list(islice(buckets, PIECE_KEYS)):
-                self._client.unlink(*batch)
+                self._connection.client.unlink(*batch)
         self.parameters = None
 
     def close(self) -> None:
-        if self._owned and self._client is not None:
-            self._client.close()
-        self._client = None
+        self._connection.close()
 
     # Calls
-
-    @contextmanager
-    def _calling(self, operation: str) -> Iterator[None]:
-        """Convert the errors of redis to errors that name the server and the operation."""
-        if self._client is None:
-            raise ValueError(f"{operation}: the store is closed")
-        try:
-            yield
-        except (self._errors.RedisError, self._errors.RedisClusterException) as error:
-            raise self._translated(error, operation) from error
-        except (
-            BaseException
-        ):  # after an interrupt, the next call would read the answer of this one
-            disconnect(self._client)
-            raise
-
-    def _translated(self, error: Exception, operation: str) -> Exception:
-        text = f"Redis at {self._address}, {operation}: "
-        # If the connection is lost in a transaction, redis-py raises a WatchError, with the reason
-        # as its context.
-        broken: BaseException = error
-        while broken.__context__ and not isinstance(broken, self._errors.WatchError):
-            broken = broken.__context__
-        if isinstance(broken, self._errors.WatchError) and isinstance(
-            broken.__context__, self._errors.RedisError
-        ):
-            error = broken.__context__
-            text = f"{text}the batch was executed whole or not at all: "
-        reason = str(error).rpartition("caused error: ")[2]
-        if isinstance(error, self._errors.TimeoutError):
-            return TimeoutError(text + reason)
-        if isinstance(
-            error, (self._errors.ConnectionError, self._errors.RedisClusterException)
-        ):
-            return ConnectionError(text + reason)
-        if isinstance(error, self._errors.WatchError) or reason.startswith("LSHFAST"):
-            return FormatError(
-                f"{self._place('parameters')}: deleted, or not those that this store was opened "
-                "with"
-            )
-        if "WRONGTYPE" in reason:
-            return FormatError(f"{self._place('parameters')} or entries: not a hash")
-        return OSError(text + reason)
-
-    def _eval(self, script: str, *arguments: Any) -> Any:
-        return self._client.eval(script, len(self._keys), *self._keys, *arguments)
-
-    def _node(self) -> Any:
-        """Return the client of the server itself; a cluster client would resend failed batches."""
-        if not isinstance(self._client, optional("redis", "redis").RedisCluster):
-            return self._client
-        self._client.exists(self._keys[0])  # follows a slot that has moved
-        return self._client.get_redis_connection(
-            self._client.get_node_from_key(self._keys[0])
-        )
 
     def _settings(self) -> tuple[Any, ...]:
         """Return the first arguments of all scripts but OPEN."""
@@ -408,8 +360,8 @@ class RedisStore(Store):
         yielded: set[bytes] = set()  # a scan may repeat entries of a hash that shrinks
         cursor = b"" if self.parameters is None else b"0"
         while cursor:
-            with self._calling(operation):
-                answer = self._eval(
+            with self._connection.calling(operation):
+                answer = self._connection.eval(
                     scripts.SCAN, *self._settings(), cursor, self._step(), part
                 )
             cursor, members, letters, data = answer
@@ -426,12 +378,13 @@ class RedisStore(Store):
                 )
             cursor = b"" if cursor == b"0" else cursor
 
-    def _check(self, operation: str, encoded: list[bytes]) -> bytes:
+    def _letters_of_keys(self, operation: str, encoded: list[bytes]) -> bytes:
+        """Return a letter for each key: whether it is present or absent."""
         settings = self._settings()
         pieces = key_pieces(encoded, 0)
-        with self._calling(operation):
+        with self._connection.calling(operation):
             letters = b"".join(
-                self._eval(scripts.CHECK, *settings, "", *encoded[piece])
+                self._connection.eval(scripts.CHECK, *settings, "", *encoded[piece])
                 for piece in pieces
             )
         self._refuse_damage(encoded, letters)
@@ -445,7 +398,10 @@ class RedisStore(Store):
         encoded: list[bytes],
         entries: UInt64Array | None,
     ) -> tuple[bytes, int]:
-        """Run a transaction; return the letters of the keys before it, and the entries written."""
+        """Run a transaction; return the letters of the keys before it, and the entries written.
+
+        Nothing is written if a key has one of the letters of `refuse`.
+        """
         if not encoded:
             return b"", 0
         settings = self._settings()
@@ -456,51 +412,31 @@ class RedisStore(Store):
                 f"{operation}: the batch has {size} bytes, more than {MOST_BYTES}; divide it"
             )
         pieces = list(key_pieces(encoded, width))
-        with self._calling(operation), self._node().pipeline(transaction=True) as pipe:
-            # Without it, the client would resend the batch after losing the connection.
-            pipe.watch(self._keys[0])
-            pipe.multi()
-            pipe.delete(self._keys[2])
+        with (
+            self._connection.calling(operation),
+            self._connection.transaction() as pipe,
+        ):
+            pipe.delete(self._keys.refused)
+            script = (len(self._keys), *self._keys, *settings)
             for piece in pieces:
-                pipe.eval(
-                    scripts.CHECK,
-                    len(self._keys),
-                    *self._keys,
-                    *settings,
-                    refuse,
-                    *encoded[piece],
-                )
+                pipe.eval(scripts.CHECK, *script, refuse, *encoded[piece])
             for piece in pieces:
                 data = b"" if entries is None else entries[piece].tobytes()
-                pipe.eval(
-                    scripts.WRITE,
-                    len(self._keys),
-                    *self._keys,
-                    *settings,
-                    mode,
-                    data,
-                    *encoded[piece],
-                )
-            pipe.delete(self._keys[2])
-            try:
-                _, *replies, _ = pipe.execute(raise_on_error=False)
-            except self._errors.RedisError:
-                # Otherwise it would wait for the server again, and could keep the connection.
-                pipe.watching = False
-                raise
-            for reply in replies:
-                if isinstance(reply, Exception):
-                    raise reply
+                pipe.eval(scripts.WRITE, *script, mode, data, *encoded[piece])
+            pipe.delete(self._keys.refused)
+            _, *replies, _ = self._connection.execute(pipe)
         letters = b"".join(replies[: len(pieces)])
         self._refuse_damage(encoded, letters)
-        for _, bucket, reason in replies[len(pieces) :]:
+        count = 0
+        for written, bucket, reason in replies[len(pieces) :]:
             if bucket:
                 text = (
-                    f"Redis at {self._address}: the batch is stored, except in bucket "
+                    f"Redis at {self._connection.address}: the batch is stored, except in bucket "
                     f"{bucket!r}: {reason.decode()}"
                 )
                 raise FormatError(text) if b"WRONGTYPE" in reason else OSError(text)
-        return letters, sum(reply[0] for reply in replies[len(pieces) :])
+            count += written
+        return letters, count
 
     def _repeated(self, encoded: list[bytes]) -> ValueError:
         """Return the error for a batch that repeats a key, which names the first such key."""
@@ -509,38 +445,33 @@ class RedisStore(Store):
         while encoded[place] not in keys_before:
             keys_before.add(encoded[place])
             place += 1
-        letters = self._check("insert", encoded[:place])
+        letters = self._letters_of_keys("insert", encoded[:place])
         return duplicate(
             [decode_key(member) for member in encoded],
             letters.index(b"1") if b"1" in letters else place,
         )
 
-    def _candidates(
-        self, queries: UInt64Array, row: int
-    ) -> tuple[int, list[bytes], UInt64Array, Int64Array, Int64Array]:
-        """Request the candidates of the queries from `row` on.
-
-        Return the number of queries that were answered, the keys and the entries of their distinct
-        candidates, and pairs of a row of `queries` and a row of these entries.
-        """
+    def _candidates(self, queries: UInt64Array, row: int) -> Candidates:
+        """Request the candidates of some queries, from a row on."""
         bands = self._bound().bands
-        band_keys = queries[
-            row : row + max(1, min(PIECE_KEYS, PIECE_BYTES // (8 * bands))), -bands:
-        ].tobytes()
-        with self._calling("query"):
+        count = max(1, min(PIECE_KEYS, PIECE_BYTES // (8 * bands)))
+        band_keys = queries[row : row + count, -bands:].tobytes()
+        with self._connection.calling("query"):
             limits = max(1, MOST_ANSWER // self._width()), MOST_CANDIDATES
-            answer = self._eval(scripts.QUERY, *self._settings(), *limits, band_keys)
+            answer = self._connection.eval(
+                scripts.QUERY, *self._settings(), *limits, band_keys
+            )
             if len(answer) == 1:
                 raise FormatError(
-                    f"Redis at {self._address}: {answer[0]!r} is not a set"
+                    f"Redis at {self._connection.address}: {answer[0]!r} is not a set"
                 )
             counts, member_places, members, letters, data = answer
             # For a query with very many candidates.
             for low in range(len(letters), len(members), self._step()):
-                entries = self._client.hmget(
-                    self._keys[1], members[low : low + self._step()]
+                entries = self._connection.client.hmget(
+                    self._keys.entries, members[low : low + self._step()]
                 )
-                letters_of_batch = self._letters(entries)
+                letters_of_batch = self._letters_of_entries(entries)
                 letters += letters_of_batch
                 data += b"".join(
                     entry
@@ -548,49 +479,46 @@ class RedisStore(Store):
                     if letter == ord("1")
                 )
         self._refuse_damage(members, letters)
-        there = present_keys(letters)
-        numbers = np.frombuffer(counts, "<u4").astype(np.int64)
-        query_rows = np.repeat(int64_range(row, row + len(numbers)), numbers)
-        entry_rows = np.frombuffer(member_places, "<u4")
-        query_rows = query_rows[there[entry_rows]]
-        entry_rows = (np.cumsum(there, dtype=np.int64) - 1)[
-            entry_rows[there[entry_rows]]
-        ]
-        members = [
-            member
-            for member, present in zip(members, there.tolist(), strict=True)
-            if present
-        ]
-        return len(numbers), members, self._array(data), query_rows, entry_rows
+        # Members whose entries were removed since are left out.
+        is_present = present_keys(letters)
+        counts = np.frombuffer(counts, "<u4").astype(np.int64)
+        query_rows = np.repeat(int64_range(row, row + len(counts)), counts)
+        places = np.frombuffer(member_places, "<u4")
+        has_entry = is_present[places]
+        rows_of_members = np.cumsum(is_present, dtype=np.int64) - 1
+        return Candidates(
+            len(counts),
+            list(compress(members, is_present.tolist())),
+            self._array(data),
+            query_rows[has_entry],
+            rows_of_members[places[has_entry]],
+        )
 
     def _compare(
-        self,
-        queries: UInt64Array,
-        entries: UInt64Array,
-        query_rows: Int64Array,
-        entry_rows: Int64Array,
+        self, queries: UInt64Array, candidates: Candidates
     ) -> tuple[BoolArray, Int64Array]:
         """Return whether pairs share a band, and the number of equal slots of each pair."""
-        p = self._bound()
-        good = np.empty(len(query_rows), np.bool_)
-        equal = np.empty(len(query_rows), np.int64)
-        for low in range(0, len(query_rows), self._step()):
+        parameters = self._bound()
+        pairs = len(candidates.query_rows)
+        shares_band = np.empty(pairs, np.bool_)
+        equal = np.empty(pairs, np.int64)
+        slots = parameters.num_perm
+        banded_slots = parameters.bands * parameters.rows_per_band
+        by_band = (-1, parameters.bands, parameters.rows_per_band)
+        for low in range(0, pairs, self._step()):
             piece = slice(low, low + self._step())
-            a = queries[query_rows[piece], : p.words]
-            b = entries[entry_rows[piece], : p.words]
-            same = a[:, : p.num_perm] == b[:, : p.num_perm]
-            if p.apart:
-                same &= a[:, : p.num_perm] != EMPTY
-            equal[piece] = (
-                _equal_bits(a, b, p) if p.bits else np.count_nonzero(same, axis=1)
-            )
-            good[piece] = (
-                same[:, : p.bands * p.rows_per_band]
-                .reshape(-1, p.bands, p.rows_per_band)
-                .all(2)
-                .any(1)
-            )
-        return good, equal
+            a = queries[candidates.query_rows[piece], : parameters.words]
+            b = candidates.entries[candidates.entry_rows[piece], : parameters.words]
+            same = a[:, :slots] == b[:, :slots]
+            if parameters.apart:
+                same &= a[:, :slots] != EMPTY
+            if parameters.bits:
+                equal[piece] = _equal_bits(a, b, parameters)
+            else:
+                equal[piece] = np.count_nonzero(same, axis=1)
+            same_by_band = same[:, :banded_slots].reshape(by_band)
+            shares_band[piece] = same_by_band.all(2).any(1)
+        return shares_band, equal
 
     # Values
 
@@ -630,7 +558,7 @@ class RedisStore(Store):
     def _array(self, data: bytes) -> UInt64Array:
         return np.frombuffer(data, "<u8").reshape(-1, self._width() // 8)
 
-    def _letters(self, entries: Iterable[bytes | None]) -> bytes:
+    def _letters_of_entries(self, entries: Iterable[bytes | None]) -> bytes:
         """Return a letter for each entry, as the scripts do."""
         width = self._width()
         return b"".join(
@@ -642,13 +570,13 @@ class RedisStore(Store):
         if b"?" in letters:
             key = members[letters.index(b"?")]
             raise FormatError(
-                f"{self._place('entries')}: the entry of {key!r} does not have {self._width()} "
-                "bytes"
+                f"{self._connection.place('entries')}: the entry of {key!r} does not have "
+                f"{self._width()} bytes"
             )
         if b"!" in letters:
             key = members[letters.index(b"!")]
             raise FormatError(
-                f"{self._place('entries')}: the entry of {key!r} is missing in a bucket"
+                f"{self._connection.place('entries')}: the entry of {key!r} is missing in a bucket"
             )
 
     def _key(self, member: bytes) -> int | str:
@@ -656,16 +584,13 @@ class RedisStore(Store):
             return decode_key(member)
         except ValueError:
             raise FormatError(
-                f"{self._place('entries')}: {member!r} is not a key of this format"
+                f"{self._connection.place('entries')}: {member!r} is not a key of this format"
             ) from None
 
     def _stored_parameters(self, *fields: str) -> Parameters | None:
         """Return the parameters on the server; these fields are stored if it has none."""
-        answer = self._eval(scripts.OPEN, *fields)
-        return stored_parameters(answer, self._place("parameters"))
-
-    def _place(self, section: str) -> str:
-        return f"Redis at {self._address}, {self._prefix}:{section}"
+        answer = self._connection.eval(scripts.OPEN, *fields)
+        return stored_parameters(answer, self._connection.place("parameters"))
 
 
 def _equal_bits(a: UInt64Array, b: UInt64Array, parameters: Parameters) -> Int64Array:
