@@ -7,7 +7,8 @@ Files:
   probabilities; its choice; the families of a metric.
 - points.py, bounds.py: points as payload words; the metrics and the bound of an index.
 - samples.py, few_neighbors.py: samples of points; the warning that the radius is too small.
-- scan.py, equal_queries.py: exact search; equal queries of a batch.
+- search.py, scan.py, equal_queries.py: the searches of an index, for checked points; exact search;
+  equal queries of a batch.
 """
 
 from typing import TYPE_CHECKING

@@ -11,9 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lshfast._common.threads import thread_count
 from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.index.neighbors.answers import NeighborLists
 from lshfast.index.neighbors.plan import NeighborsPlan
+from lshfast.index.neighbors.search import NeighborSearch
 from lshfast.tokens import places_of_rows
 
 # The recall is measured if at least FEWEST_QUERIES queries, and SHARE of all, have fewer than k
@@ -79,11 +81,6 @@ class Answered(NamedTuple):
 
     words: UInt64Array
     distances: Float64Array
-
-    def last(self, most: int) -> Answered:
-        """Return the last queries, at most `most`."""
-        start = max(0, len(self.words) - most)
-        return Answered(self.words[start:], self.distances[start:])
 
 
 @dataclass
@@ -172,7 +169,8 @@ class NeighborCounts:
                 row[: stop - start] = distances[start:stop]
                 rows.append(row)
         words = np.concatenate([words for words, _, _ in self.recent])
-        return Answered(words, np.array(rows, np.float64)).last(MEASURED_QUERIES)
+        distances = np.array(rows, np.float64)
+        return Answered(words[-MEASURED_QUERIES:], distances[-MEASURED_QUERIES:])
 
     def wait(self) -> None:
         """Count anew, and measure the recall again after as many queries as so far."""
@@ -221,6 +219,44 @@ class MeasuredRecall(NamedTuple):
         """Return whether the mean recall is below the promise, by more than its standard error."""
         error = float(self.recalls.std()) / math.sqrt(len(self.recalls))
         return float(self.recalls.mean()) + error < promised
+
+
+def advice_of(counts: NeighborCounts, search: NeighborSearch, promised: float) -> str:
+    """Return the text of the warning, "" if the last queries keep the promise; count anew."""
+    answered = counts.answered()
+    distances = search.distances_of_format(answered.distances)
+    advice = ""
+    if not is_clearly_kept(promised, search.plan, distances):
+        measured = measured_recall(answered.words, distances, search)
+        if measured is None:
+            is_low = bool(np.isinf(distances[:, -1]).mean() >= SHARE)
+        else:
+            is_beyond = measured.radius > search.plan.radius
+            is_low = is_beyond and measured.is_low(promised)
+        if is_low:
+            advice = counts.advice(search.plan, measured)
+    counts.done = bool(advice)
+    counts.wait()
+    return advice
+
+
+def measured_recall(
+    words: UInt64Array, distances: Float64Array, search: NeighborSearch
+) -> MeasuredRecall | None:
+    """Compare the answers to the last queries with all entries; None if these cannot be read.
+
+    Also None if a query has fewer than k entries, or there are too many entries.
+    """
+    count, k = distances.shape
+    last_count = measured_queries(len(search.store), count)
+    if last_count == 0 or not search.store.scans:
+        return None
+    first = count - last_count
+    nearest = search.nearest_of_all(words[first:], k, thread_count(None)).distance
+    if len(nearest) != last_count * k:
+        return None
+    nearest = search.distances_of_format(nearest).reshape(last_count, k)
+    return MeasuredRecall.of(distances[first:], nearest)
 
 
 def is_clearly_kept(

@@ -11,17 +11,11 @@ from typing import Any, Literal, TypeAlias, cast, overload
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.checks import Seed, array_of, check_int, check_number, check_seed
+from lshfast._common.checks import Seed, check_int, check_number, check_seed
 from lshfast._common.choices import ItemMeasure, Kind
 from lshfast._common.display import counted
 from lshfast._common.threads import thread_count
-from lshfast._common.types import (
-    AnyShape,
-    Float64Array,
-    Matrix,
-    UInt64Array,
-    Vector,
-)
+from lshfast._common.types import AnyShape, Matrix, UInt64Array, Vector
 from lshfast.families.family import family_of
 from lshfast.index.apart import IsApart, answers_apart, nearest_apart, pairs_apart
 from lshfast.index.index_stats import stats_of
@@ -41,16 +35,11 @@ from lshfast.index.neighbors.bounds import (
     cosine_at,
     format_metric,
 )
-from lshfast.index.neighbors.codes import CodesPlan
-from lshfast.index.neighbors.equal_queries import find_equal_queries
 from lshfast.index.neighbors.families import families_of
 from lshfast.index.neighbors.few_neighbors import (
-    SHARE,
     FewNeighborsWarning,
-    MeasuredRecall,
     NeighborCounts,
-    is_clearly_kept,
-    measured_queries,
+    advice_of,
 )
 from lshfast.index.neighbors.plan import NeighborsPlan
 from lshfast.index.neighbors.planner import FAR, PlanRequest, plan_neighbors
@@ -61,27 +50,21 @@ from lshfast.index.neighbors.samples import (
     plan_for_sample,
     sample_of,
 )
-from lshfast.index.neighbors.scan import scan
+from lshfast.index.neighbors.search import NeighborSearch
 from lshfast.index.protocol import PointsToIndex
 from lshfast.index.stored import StoredIndex, check_store
 from lshfast.index.stores.base import MOST_NEAREST, Store
 from lshfast.index.stores.memory import MemoryStore
 from lshfast.index.stores.values import (
     Limit,
-    Neighbors,
     OnDuplicate,
     Parameters,
     check_on_duplicate,
-    joined,
 )
-from lshfast.kernels.tables_codes import CodeSearcher
 
 # The recall that is promised by default. An opened index promises no more, since the recall that
 # was requested is not stored.
 DEFAULT_RECALL = 0.95
-
-# Words of buckets that are searched at once, which bounds the memory of a batch of queries.
-BLOCK_WORDS = 1 << 21
 
 # A search by the cosine goes a little beyond the angle at the threshold, which is rounded.
 BEYOND = 1e-7
@@ -236,7 +219,7 @@ class NearNeighbors(StoredIndex):
     warns: bool
     on_duplicate: OnDuplicate
     _points: PointFormat
-    _searcher: CodeSearcher | None
+    _search: NeighborSearch
 
     def __init__(
         self,
@@ -331,9 +314,7 @@ class NearNeighbors(StoredIndex):
         self.warns = True
         self._promised = min(DEFAULT_RECALL, plan.recall)
         self._counts = NeighborCounts()
-        self._limit_value = self._bound_or(None, None).value_of(self._points)
-        self._limit = self._greatest_distance()
-        self._searcher = plan.searcher() if isinstance(plan, CodesPlan) else None
+        self._search = NeighborSearch.of(store, parameters, plan)
 
     # ---- writing ----
 
@@ -528,59 +509,37 @@ class NearNeighbors(StoredIndex):
         items, words, single = self._points.check(points)
         count = thread_count(threads)
         if is_apart is not None:
-            answers = self._nearest_apart(words, k, is_apart, count, limit)
+            answers = self._search.near_apart(words, k, is_apart, count, limit)
             return answers[0] if single else answers
-        answers = self._found(items, words, count, most=k, limit=limit)
+        answers = self._search.near(items, words, count, most=k, limit=limit)
         may_warn = self.warns and limit is None
         if may_warn and self._counts.are_outside(
-            words, answers, k, self._limit, self.__len__
+            words, answers, k, self._search.bound_distance, self.__len__
         ):
-            self._warn(k, 3)
+            self._warn(3)
         return answers[0] if single else answers
 
     def _nearest_to_point(
         self, point: Any, k: int, threads: int | None
     ) -> list[Neighbor] | None:
-        """Return the answer of `query` to one point, or None, as `_answer_to_point` does."""
-        answer = self._answer_to_point(point, threads, k, None)
+        """Return the answer of `query` to one point, or None, as `near_point` does."""
+        answer = self._search.near_point(point, threads, k, None)
         if answer is None:
             return None
         keys, distances, words = answer
         if (
             self.warns
             and self._counts.are_for(k)
-            and self._counts.is_outside(words, distances, self._limit, self.__len__)
+            and self._counts.is_outside(
+                words, distances, self._search.bound_distance, self.__len__
+            )
         ):
-            self._warn(k, 4)
+            self._warn(4)
         return list(map(Neighbor, keys, distances.tolist()))
 
-    def _answer_to_point(
-        self,
-        point: Any,
-        threads: int | None,
-        most: int | None,
-        within: float | None,
-    ) -> tuple[list[Any], Float64Array, UInt64Array] | None:
-        """Return keys, distances and words of one point, or None: the way of a batch answers then.
-
-        It is None unless codes are searched, and the point is a plain array or a list of floats.
-        A batch of one point takes about four times as long, most of it for arrays of one row.
-        """
-        if self._searcher is None:
-            return None
-        if threads is not None and not (type(threads) is int and threads > 0):
-            return None
-        if type(point) is list and point and type(point[0]) is float:
-            point = array_of(point, "points")
-        answer = self.store.search_point(self._searcher, point, most, within)
-        if answer is None:
-            return None
-        keys, values, words = answer
-        return keys, self._distances(np.array(values, np.float64)), words
-
-    def _warn(self, k: int, level: int) -> None:
+    def _warn(self, level: int) -> None:
         """Warn if the last queries miss nearest entries, `level` frames above."""
-        advice = self._advice(k)
+        advice = advice_of(self._counts, self._search, self._promised)
         if advice:
             warnings.warn(advice, FewNeighborsWarning, stacklevel=level)
 
@@ -657,15 +616,10 @@ class NearNeighbors(StoredIndex):
         k = check_int("k", k, 1, MOST_NEAREST)
         is_apart = self._apart(most, least)
         _, words, single = self._points.check(points)
-        measure = self._points.measure
         count = thread_count(threads)
 
-        def nearest(words: UInt64Array, k: int) -> NeighborLists:
-            neighbors = scan(self.store, self.parameters, measure, words, k, count)
-            distances = self._distances(neighbors.distances)
-            return NeighborLists(
-                neighbors.offsets, neighbors.keys, distances, neighbors.examined
-            )
+        def nearest(queries: UInt64Array, k: int) -> NeighborLists:
+            return self._search.nearest_of_all(queries, k, count)
 
         lists = nearest_apart(nearest, words, k, len(self), is_apart)
         return lists[0] if single else lists
@@ -749,15 +703,18 @@ class NearNeighbors(StoredIndex):
         """
         bound = self._bound_or(radius, threshold)
         is_apart = self._apart(most, least, bound)
-        within = self._limit_value
+        within = self._search.bound_value
         if radius is not None or threshold is not None:
             within = bound.value_of(self._points)
         if is_apart is None:
-            answer = self._answer_to_point(points, threads, None, within)
+            answer = self._search.near_point(points, threads, None, within)
             if answer is not None:
-                return list(map(Neighbor, answer[0], answer[1].tolist()))
+                keys, distances, _ = answer
+                return list(map(Neighbor, keys, distances.tolist()))
         items, words, single = self._points.check(points)
-        neighbors = self._found(items, words, thread_count(threads), within=within)
+        neighbors = self._search.near(
+            items, words, thread_count(threads), within=within
+        )
         answers = answers_apart(neighbors, is_apart)
         return answers[0] if single else answers
 
@@ -849,7 +806,7 @@ class NearNeighbors(StoredIndex):
             min(factor * self.plan.radius, self._points.longest)
         )
         items, words, single = self._points.check(points)
-        answers = self._found(
+        answers = self._search.near(
             items, words, thread_count(threads), most=1, within=within, limit=limit
         )
         if not single:
@@ -887,15 +844,17 @@ class NearNeighbors(StoredIndex):
         for keys, rows in self.store.items():
             words = np.ascontiguousarray(rows[:, self.parameters.num_perm :])
             points = self._points.points_of(words)
-            answers = self._found(points, words, thread_count(threads), within=within)
+            answers = self._search.near(
+                points, words, thread_count(threads), within=within
+            )
             batches.append(pairs_with_others(keys, answers))
         return pairs_apart(NeighborPairs(*pairs_once(batches)), is_apart)
 
     def _bound_or(self, radius: float | None, threshold: float | None) -> Bound:
         """Return a checked bound, by default that of the plan."""
-        plan = self.plan
-        bound = check_bound(plan.threshold is not None, radius, threshold, self._points)
-        return Bound(plan.radius, plan.threshold) if bound is None else bound
+        by_cosine = self.plan.threshold is not None
+        bound = check_bound(by_cosine, radius, threshold, self._points)
+        return self._search.bound if bound is None else bound
 
     def _apart(
         self, most: float | None, least: float | None, bound: Bound | None = None
@@ -905,128 +864,14 @@ class NearNeighbors(StoredIndex):
             self.plan.threshold is not None, most, least, bound, self._points
         )
 
-    def _distances(self, values: Float64Array) -> Float64Array:
-        """Return the distances of answers that values of the measure stand for."""
-        return (
-            values
-            if self.plan.threshold is not None
-            else self._points.distances(values)
-        )
-
-    def _greatest_distance(self) -> float:
-        """Return the greatest distance in answers that is within the bound of the index."""
-        return float(self._distances(np.array(self._limit_value, np.float64)))
-
     def by_angle(self) -> NearNeighbors:
         """Return this index, or for a cosine one on the same entries by angles."""
         if self.plan.threshold is None:
             return self
         index = copy.copy(self)
         index.plan = replace(self.plan, threshold=None)
-        index._limit_value = index._bound_or(None, None).value_of(index._points)
-        index._limit = index._greatest_distance()
+        index._search = replace(self._search, plan=index.plan)
         return index
-
-    def _advice(self, k: int) -> str:
-        """Return the text of the warning, "" if the last queries keep the promise."""
-        counts = self._counts
-        answered = counts.answered()
-        distances = answered.distances
-        if (
-            self.plan.threshold is not None
-        ):  # then the distances of answers are no angles
-            missing = np.isinf(distances)
-            angles = self._points.distances(np.where(missing, 0.0, distances))
-            distances = np.where(missing, np.inf, angles)
-        advice = ""
-        if not is_clearly_kept(self._promised, self.plan, distances):
-            last_queries = answered.last(measured_queries(len(self), len(distances)))
-            measured = None
-            if self.store.scans and len(last_queries.words):
-                nearest = self._nearest(last_queries.words, k)
-                if nearest is not None:
-                    measured = MeasuredRecall.of(distances[-len(nearest) :], nearest)
-            if measured is None:
-                is_low = bool(np.isinf(distances[:, -1]).mean() >= SHARE)
-            else:
-                is_low = (
-                    measured.is_low(self._promised)
-                    and measured.radius > self.plan.radius
-                )
-            if is_low:
-                advice = counts.advice(self.plan, measured)
-        counts.done = bool(advice)
-        counts.wait()
-        return advice
-
-    def _nearest(self, words: UInt64Array, k: int) -> Float64Array | None:
-        """Return the distances of the k nearest entries of m points, (m, k), or None."""
-        measure = self._points.measure
-        neighbors = scan(
-            self.store, self.parameters, measure, words, k, thread_count(None)
-        )
-        if len(neighbors.distances) != k * len(words):
-            return None
-        return self._points.distances(neighbors.distances).reshape(len(words), k)
-
-    def _nearest_apart(
-        self,
-        words: UInt64Array,
-        k: int,
-        is_apart: IsApart,
-        threads: int,
-        limit: Limit | None = None,
-    ) -> NeighborLists:
-        """Return the k nearest entries of those that are apart from m checked points."""
-
-        def search(queries: UInt64Array, count: int) -> NeighborLists:
-            points = self._points.points_of(queries)
-            return self._found(points, queries, threads, most=count, limit=limit)
-
-        return nearest_apart(search, words, k, len(self), is_apart)
-
-    def _found(
-        self,
-        items: Any,
-        words: UInt64Array,
-        threads: int,
-        *,
-        most: int | None = None,
-        within: float | None = None,
-        limit: Limit | None = None,
-    ) -> NeighborLists:
-        """Search for checked points; equal points are searched once."""
-        equal = find_equal_queries(words)
-        if equal is not None:
-            words = words[equal.first]
-            points = self._points.points_of(words)
-            answers = self._found(
-                points, words, threads, most=most, within=within, limit=limit
-            )
-            return equal.repeat(answers)
-        plan = self.plan
-        parts = list[Neighbors]()
-        ends: Any = {"most": most, "within": within, "limit": limit, "threads": threads}
-        query_words = plan.searched * plan.rows_per_band
-        if isinstance(plan, CodesPlan):
-            query_words = plan.slots
-        step = max(1, BLOCK_WORDS // query_words)
-        for start in range(0, max(len(words), 1), step):
-            block = slice(start, start + step)
-            if isinstance(plan, CodesPlan):
-                codes = plan.row_slots(items[block], threads=threads)
-                part = self.store.search_codes(
-                    codes, words[block], (plan.near, plan.enough), **ends
-                )
-            else:
-                buckets = plan.probe(items[block], threads)
-                part = self.store.search(buckets, words[block], **ends)
-            parts.append(part)
-        neighbors = joined(parts)
-        distances = self._distances(neighbors.distances)
-        return NeighborLists(
-            neighbors.offsets, neighbors.keys, distances, neighbors.examined
-        )
 
     # ---- for runs: see `IndexOfPoints` ----
 
@@ -1117,7 +962,7 @@ class NearNeighbors(StoredIndex):
             answers: NeighborLists = index.query(points, k, threads=threads)
             return answers
         _, words, _ = self._points.check(points)
-        return index._nearest_apart(words, k, is_apart, threads)
+        return index._search.near_apart(words, k, is_apart, threads)
 
     def describe(self) -> str:
         """Return the plan as text: tables, recall, expected candidates, work and memory."""
