@@ -18,8 +18,9 @@
 
 Files:
 
-- urls.py, links.py, mirrors.py: URLs without sessions, and as bigrams of words; links of pages;
-  mirror hosts.
+- urls.py, links.py: URLs without sessions, and as bigrams of words; links of pages.
+- mirror_search.py, host_sets.py, mirrors.py: `find_mirrors`; the sets of hosts, and the mirrors
+  among them; the result.
 - contraction.py, link_graphs.py, prefixes.py: contraction; graphs whose nodes are merged; lists of
   link sets by their rarest links.
 - command.py, job.py, page.py: the commands and their options; their jobs; the page of mirror hosts.
@@ -32,7 +33,8 @@ from lshfast._common.lazy import lazy_names
 if TYPE_CHECKING:
     from lshfast.web.contraction import Contraction, contract
     from lshfast.web.links import page_links, virtual_hosts
-    from lshfast.web.mirrors import Mirror, Mirrors, find_mirrors
+    from lshfast.web.mirror_search import find_mirrors
+    from lshfast.web.mirrors import Mirror, Mirrors
     from lshfast.web.urls import HostPath, clean_url, path_bigrams, split_url
 
 __all__ = [
@@ -55,7 +57,8 @@ if not TYPE_CHECKING:
         {
             "contraction": "Contraction contract",
             "links": "page_links virtual_hosts",
-            "mirrors": "Mirror Mirrors find_mirrors",
+            "mirror_search": "find_mirrors",
+            "mirrors": "Mirror Mirrors",
             "urls": "HostPath clean_url path_bigrams split_url",
         },
     )

@@ -141,8 +141,8 @@ def mirrors(options: Options, console: Console) -> None:
     hosts have.
     """
     from lshfast._engine.inputs import Inputs
+    from lshfast.web.host_sets import mirror_plan
     from lshfast.web.job import mirrors_of_files
-    from lshfast.web.mirrors import mirror_plan
 
     plan = mirror_plan(**options.picked(PLAN_NAMES))
     source = Inputs.of(options.urls, options.with_(id_column=options.content_column))

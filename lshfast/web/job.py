@@ -20,7 +20,8 @@ from lshfast._engine.inputs import Inputs
 from lshfast._engine.name_columns import ColumnReader
 from lshfast._engine.pages.run_pages import PageOutput, named
 from lshfast.web.contraction import Contraction, contract
-from lshfast.web.mirrors import HostSets, MirrorPlan, Mirrors
+from lshfast.web.host_sets import HostSets, MirrorPlan
+from lshfast.web.mirrors import Mirrors
 from lshfast.web.page import paths_of_hosts
 
 # Rows of a table whose names are in memory at a time.

@@ -11,8 +11,8 @@ import pytest
 from lshfast._cli.console import Watch
 from lshfast._engine import name_columns as columns
 from lshfast._engine.inputs import Inputs
+from lshfast.web.host_sets import mirror_plan
 from lshfast.web.job import contract_files, mirrors_of_files
-from lshfast.web.mirrors import mirror_plan
 from tests.cli.commands import ENDINGS, failing, read_jsonl, run, stopped, write_jsonl
 
 PAGES = [

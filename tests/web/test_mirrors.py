@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lshfast.web import Mirror, find_mirrors, split_url
-from lshfast.web import mirrors as module
+from lshfast.web import mirror_search as module
 from tests.cli.commands import failing, run
 from tests.reference import urls as reference
 
