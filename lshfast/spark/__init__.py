@@ -17,7 +17,8 @@ Files:
 - shared_passages.py, passage_tasks.py: `passages`; the work of workers.
 - checked_sample.py, draw.py, check_tasks.py: `check`; the rows of its sample, and all that are near
   to them; the work of workers.
-- session.py, workers.py, ids.py: the session; the interpreters of workers and their errors; ids.
+- session.py, workers.py, ids.py, sql.py: the session; the interpreters of workers and their errors;
+  ids; the functions of Spark SQL.
 - files.py, file_inputs.py, file_outputs.py, places.py: the job over files; what it reads and
   writes; files and folders in any file system.
 """

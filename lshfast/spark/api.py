@@ -40,6 +40,7 @@ from lshfast.spark.ids import ID_TYPES
 from lshfast.spark.points import VectorRun
 from lshfast.spark.run import FILE, FrameRows, Limits, Run
 from lshfast.spark.session import check_pyspark
+from lshfast.spark.sql import F
 from lshfast.spark.tasks import EntriesTask, draw_content_key
 from lshfast.spark.text_columns import text_column
 
@@ -604,7 +605,6 @@ def check_frame(name: str, df: object) -> None:
 def type_of_column(df: DataFrame, argument: str, name: str) -> str:
     """Return the type of a column as Spark writes it; raise an error if there is no such column."""
     from pyspark.errors import AnalysisException
-    from pyspark.sql import functions as F
 
     if not isinstance(name, str):
         raise TypeError(f"{argument} must be the name of a column, not {name!r}")
@@ -631,7 +631,6 @@ def source_of(
 ) -> FrameRows:
     """Check and return the columns of a run; with `files`, also the file of each row."""
     from pyspark.sql import Column
-    from pyspark.sql import functions as F
 
     check_frame("df", df)
     type_of_ids = type_of_column(df, "id", id)

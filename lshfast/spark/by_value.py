@@ -16,6 +16,7 @@ from lshfast._engine.account.guard import MOST_GROUPS, check_max_removed, check_
 from lshfast._engine.account.report import Summary
 from lshfast._engine.clock import Stage
 from lshfast.spark.session import configured
+from lshfast.spark.sql import F
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -68,7 +69,6 @@ class Guard:
 
     def _kind(self, df: DataFrame) -> str:
         from pyspark.errors import AnalysisException
-        from pyspark.sql import functions as F
 
         assert self.by is not None
         try:
@@ -133,8 +133,6 @@ def counted_by(
 
 def _values(df: DataFrame, id: str, by: str, floats: bool) -> DataFrame:
     """Return ids and values as text; missing, empty and non-numeric values are null."""
-    from pyspark.sql import functions as F
-
     text: Column = F.substring(F.col(by).cast("string"), 1, MOST_CHARACTERS)
     missing = ["", "NaN"] if floats else [""]
     return df.select(
@@ -146,8 +144,6 @@ def _counts(
     rows: DataFrame, by: str, floats: bool
 ) -> tuple[CountsByValue, list[str | None]]:
     """Count the rows of each value; return also the text that each place has in Spark."""
-    from pyspark.sql import functions as F
-
     codes = ValueCodes(by)
     texts = list[str | None]([None])
     rows_read, removed = np.zeros((2, 1 << 10), np.int64)
@@ -176,8 +172,6 @@ def _largest_groups(
     rows: DataFrame, value: tuple[str | None] | None
 ) -> list[tuple[Any, int]]:
     """Return the largest groups among the removed rows, or among those with a value."""
-    from pyspark.sql import functions as F
-
     removed = rows.where(~F.col("keep"))
     if value is not None:
         (text,) = value

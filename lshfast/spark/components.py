@@ -22,6 +22,7 @@ from lshfast.join.banded import number_buckets
 from lshfast.join.external.components import components_of_ends
 from lshfast.kernels import grouping as kernels
 from lshfast.spark.binary_columns import array_of_binary
+from lshfast.spark.sql import F
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -123,8 +124,6 @@ def components_on_cluster(edges: DataFrame) -> DataFrame:
     Each round is checkpointed: in the checkpoint directory of the context if one is set, or else on
     the executors.
     """
-    from pyspark.sql import functions as F
-
     before = None
     while True:
         edges = _checkpointed(_small_star(_large_star(edges)))
@@ -144,8 +143,6 @@ def components_on_cluster(edges: DataFrame) -> DataFrame:
 
 def _large_star(edges: DataFrame) -> DataFrame:
     """Connect the larger neighbours of each node to the smallest of the node and its neighbours."""
-    from pyspark.sql import functions as F
-
     both = edges.union(edges.select(F.col("v").alias("u"), F.col("u").alias("v")))
     least = both.groupBy("u").agg(F.least(F.col("u"), F.min("v")).alias("least"))
     larger = edges.select(F.col("v").alias("u"), F.col("u").alias("larger"))
@@ -158,8 +155,6 @@ def _large_star(edges: DataFrame) -> DataFrame:
 
 def _small_star(edges: DataFrame) -> DataFrame:
     """Connect each node and its smaller neighbours to the smallest of these."""
-    from pyspark.sql import functions as F
-
     least = edges.groupBy("u").agg(F.min("v").alias("least"))
     moved = (
         edges.join(least, "u")

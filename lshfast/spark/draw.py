@@ -19,6 +19,7 @@ from lshfast._engine.plan import Plan
 from lshfast.quality.other_shingles import OTHER_ROWS
 from lshfast.quality.run import DrawnRows, RowNumbers, edges_of
 from lshfast.spark.check_tasks import NearLimits, NearTask, PrintTask
+from lshfast.spark.sql import F
 from lshfast.spark.tasks import Table
 
 if TYPE_CHECKING:
@@ -82,8 +83,6 @@ class DrawRate(NamedTuple):
 
     def hash(self) -> Column:
         """Return the hash of the id of a row."""
-        from pyspark.sql import functions as F
-
         return F.pmod(F.xxhash64("id", F.lit(self.seed)), F.lit(HASHES))
 
     def has(self) -> Column:
@@ -121,8 +120,6 @@ class Draw:
 
     def _different(self, read: int) -> tuple[DataFrame, RowNumbers]:
         """Return the ids of different rows with shingles, and the numbers of all `read` rows."""
-        from pyspark.sql import functions as F
-
         kind = self.frame.schema["id"].dataType.simpleString()
         task = PrintTask(self.plan, draw_hash_numbers(), draw_fingerprint_key())
         prints = self.frame.mapInArrow(task, f"id {kind}, low long, high long")
@@ -140,8 +137,6 @@ class Draw:
         self, different: DataFrame, sample: DrawRate, numbers: RowNumbers
     ) -> tuple[DataFrame, DrawRate]:
         """Return the different rows near to the sample, and the sample that is used."""
-        from pyspark.sql import functions as F
-
         ids = different.where(sample.has())
         sampled = self.frame.join(F.broadcast(ids), "id").withColumn(
             "hash", sample.hash()
@@ -176,8 +171,6 @@ class Draw:
         self, frame: DataFrame, different: DataFrame, task: NearTask
     ) -> PairsOfSample:
         """Return the pairs of the sample with the different ones of some rows."""
-        from pyspark.sql import functions as F
-
         kind = self.frame.schema["id"].dataType.simpleString()
         marked_ids = different.withColumn("is different", F.lit(True))
         returned = self.persisted(
@@ -206,8 +199,6 @@ class Draw:
         numbers: RowNumbers,
     ) -> tuple[Table, DrawnRows]:
         """Return the chosen rows, and how they were drawn."""
-        from pyspark.sql import functions as F
-
         drawn = self.frame.join(F.broadcast(chosen), "id").select(
             "id",
             "text",

@@ -14,6 +14,7 @@ from lshfast._engine.account.earlier import EarlierFigures
 from lshfast._engine.earlier_texts import MOST_SIMILAR_ROWS
 from lshfast._engine.plan import Plan
 from lshfast.spark.row_filter import JoinLimits, join_by_id
+from lshfast.spark.sql import F
 from lshfast.spark.tasks import (
     EARLIER,
     EARLIER_ID,
@@ -46,8 +47,6 @@ class EarlierFrame:
     @classmethod
     def of(cls, ids_and_texts: DataFrame, shown: bool = False) -> Self:
         """Return the rows of a frame with the columns id and text."""
-        from pyspark.sql import functions as F
-
         # With a secret seed, nobody can write rows that have one hash.
         seed = F.lit(secrets.randbits(63))
         frame = ids_and_texts.select(
@@ -69,8 +68,6 @@ class EarlierFrame:
 
     def with_texts(self, removed: DataFrame, name: str) -> DataFrame:
         """Add the texts of the earlier rows for which rows are removed, as a column."""
-        from pyspark.sql import functions as F
-
         texts = self.frame.select(
             F.col("id").alias(EARLIER_ID), F.col("text").cast("string").alias(name)
         )
@@ -83,8 +80,6 @@ class EarlierFrame:
 
         Rows with equal texts have one node, and it is not that of a new row.
         """
-        from pyspark.sql import functions as F
-
         task = SketchTask(plan, key, named_by=EARLIER, named_as="against: ")
         schema = (
             f"id long, `{EARLIER}` {self.type_of_keys}, low long, high long, length long, "
@@ -106,8 +101,6 @@ class SketchedEarlierRows:
     @classmethod
     def of(cls, rows: EarlierFrame, sketches: DataFrame, plan: Plan) -> Self:
         """Return rows with their sketches; raise ValueError for keys that are null."""
-        from pyspark.sql import functions as F
-
         counts = sketches.agg(
             F.count("*").alias("read"), F.count(EARLIER).alias("keys")
         ).collect()[0]
@@ -122,8 +115,6 @@ class SketchedEarlierRows:
         self, new_records: DataFrame, most_keys: int, limits: JoinLimits
     ) -> DataFrame:
         """Return key and node of each row in the buckets of new rows, of at most `most_keys`."""
-        from pyspark.sql import functions as F
-
         keys = new_records.select(F.col("key").alias("id")).distinct()
         records = (
             self.sketches.where("keys is not null")
@@ -144,7 +135,6 @@ class SketchedEarlierRows:
         A new row is compared with its first similar rows, so further copies of a text are left out.
         """
         from pyspark.sql import Window
-        from pyspark.sql import functions as F
 
         copy = F.row_number().over(Window.partitionBy("node").orderBy(EARLIER, "id"))
         return (
@@ -159,15 +149,11 @@ class SketchedEarlierRows:
 
 def node_of_earlier(low: Column) -> Column:
     """Return the nodes of earlier rows by a hash of their texts."""
-    from pyspark.sql import functions as F
-
     return F.xxhash64(F.lit("earlier"), low)
 
 
 def with_earlier(new_texts: DataFrame, earlier_texts: DataFrame) -> DataFrame:
     """Return the texts of new rows and of earlier ones, which have no id."""
-    from pyspark.sql import functions as F
-
     kinds = {frame.schema["text"].dataType for frame in (new_texts, earlier_texts)}
     if len(kinds) > 1:
         as_bytes = F.col("text").cast("binary")

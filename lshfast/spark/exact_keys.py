@@ -14,6 +14,7 @@ from lshfast._common.exact_keys import OF_URLS, ExactKeys, column_of_keys
 from lshfast._common.extras import optional
 from lshfast._io.parquet import exact_keys_of
 from lshfast.kernels.text import HashKey
+from lshfast.spark.sql import F
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, WindowSpec
@@ -86,8 +87,6 @@ class NamedKeys(NamedTuple):
 
 def as_json(value: Column, type_name: str) -> Column:
     """Return objects of JSON as `KeyColumn` reads them, with the values of a column."""
-    from pyspark.sql import functions as F
-
     if type_name in ("float", "double"):
         value = F.when(~F.isnan(value), value)
     elif type_name not in ("variant", "boolean") and not type_name.endswith("int"):
@@ -98,7 +97,6 @@ def as_json(value: Column, type_name: str) -> Column:
 def window_of_keys(order: list[Column]) -> WindowSpec:
     """Return the window of rows with the same key; a row without a key is alone."""
     from pyspark.sql import Window
-    from pyspark.sql import functions as F
 
     id_without_key = F.when(F.col(KEY_LOW).isNull(), F.col("id"))
     return Window.partitionBy(KEY_LOW, KEY_HIGH, id_without_key).orderBy(*order)

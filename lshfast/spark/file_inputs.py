@@ -25,6 +25,7 @@ from lshfast.spark.earlier import EarlierFrame
 from lshfast.spark.exact_keys import KEY, NamedKeys, as_json
 from lshfast.spark.page import ShownTexts
 from lshfast.spark.places import names_of_files
+from lshfast.spark.sql import F
 from lshfast.spark.text_columns import schema_of_paths, text_column, value_at_steps
 from lshfast.spark.workers import BadTextError
 
@@ -69,8 +70,6 @@ class SparkInputs:
 
     def shown(self, page: PageOutput) -> ShownTexts | None:
         """Return the texts that a page may show, if it shows texts."""
-        from pyspark.sql import functions as F
-
         if not page.texts:
             return None
         id_column = F.col(self.names["id"]).alias("id")
@@ -171,8 +170,6 @@ def _lines(
     session: SparkSession, inputs: Sequence[str], columns: dict[str, ColumnNames]
 ) -> DataFrame:
     """Return each JSON line with some columns, whose types the first line sets."""
-    from pyspark.sql import functions as F
-
     lines = (
         session.read.text(list(inputs))
         .select(F.col("value").alias(LINE))
@@ -231,8 +228,6 @@ def _check_in_lines(
     parsed: DataFrame, first_row: Any, path: str, steps: Mapping[str, tuple[str, ...]]
 ) -> None:
     """Raise ValueError if there are lines, and none of them has a column."""
-    from pyspark.sql import functions as F
-
     try:
         _value_in(first_row, path)
     except ValueError:
@@ -251,8 +246,6 @@ def _as_lines(
     ValueError
         If a column has strings in one format and numbers in the other.
     """
-    from pyspark.sql import functions as F
-
     names = [F.col(f"`{name.replace('`', '``')}`") for name in rows.columns]
     line = F.to_json(F.struct(*names), {"ignoreNullFields": "false"}).alias(LINE)
     columns_of_rows = []

@@ -19,6 +19,7 @@ from lshfast._io.pages.page import write_page
 from lshfast.spark.file_inputs import LINE, SparkInputs
 from lshfast.spark.page import evidence_of_removed
 from lshfast.spark.places import exists, write_text
+from lshfast.spark.sql import F
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -74,8 +75,6 @@ def write_folders(
     stored: StoredOptions,
 ) -> None:
     """Write the kept rows (of lines, the lines alone), and a table of the removed rows."""
-    from pyspark.sql import functions as F
-
     frame = source.frame
     if outputs.rows is not None:
         keys = result.where("keep").select(F.col(result.columns[0]).alias("kept_key"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from lshfast.spark.sql import F
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
@@ -26,8 +28,6 @@ def check_ids(frame: DataFrame, name: str = "id") -> int:
 
     `name` is that of the ids in errors.
     """
-    from pyspark.sql import functions as F
-
     figures = frame.agg(
         F.count("*").alias("read"),
         F.count("id").alias("ids"),

@@ -27,6 +27,7 @@ from lshfast._io.pages.differences import Span
 from lshfast._io.pages.page import over_range
 from lshfast.spark.run import FILE
 from lshfast.spark.session import configured
+from lshfast.spark.sql import F
 from lshfast.spark.tasks import EARLIER_ID
 
 if TYPE_CHECKING:
@@ -72,8 +73,6 @@ def evidence_of_removed(
     form : ComparedForm
         In which the run compared texts.
     """
-    from pyspark.sql import functions as F
-
     of_pair: list[str | Column] = [
         "similarity",
         F.col(result.columns[0]).alias("id"),
@@ -133,8 +132,6 @@ def evidence_of_similar(
 
     `rows_read` has the rows of each file, by URL; the others are as for removed rows.
     """
-    from pyspark.sql import functions as F
-
     pairs = similar_pairs.select("similarity", "id_i", "id_j")
     inputs = [InputRows(name, rows_read.get(url, 0), 0) for url, name in names.items()]
     with configured(similar_pairs.sparkSession):
@@ -155,7 +152,6 @@ def _largest_groups(
 ) -> Iterator[tuple[str, list[SimilarRows]]]:
     """Yield headings and removed rows of the largest groups of three or more rows."""
     from pyspark.sql import Window
-    from pyspark.sql import functions as F
 
     largest = (
         sizes.where("count > 2")
@@ -202,8 +198,6 @@ def _evidence(
     form: ComparedForm,
 ) -> Evidence:
     """Return the evidence of pairs of rows, the least similar first, and of groups."""
-    from pyspark.sql import functions as F
-
     column = F.least(F.floor(F.col("similarity") * COLUMNS), F.lit(COLUMNS)).alias(
         "column"
     )
@@ -289,8 +283,6 @@ def _example(
 
 def _texts_of(frame: DataFrame, ids: Iterable[Any]) -> dict[str, str]:
     """Return the beginnings of the texts with some ids, by these as strings."""
-    from pyspark.sql import functions as F
-
     shown_rows = frame.where(F.col("id").cast("string").isin([*map(str, ids)]))
     rows = shown_rows.select(
         "id", F.substring("text", 1, TEXT_CHARACTERS).alias("text")

@@ -36,6 +36,7 @@ from lshfast.spark.point_tasks import (
     near_nodes,
 )
 from lshfast.spark.run import Run, TextSets
+from lshfast.spark.sql import F
 from lshfast.spark.tasks import RecordTask
 
 if TYPE_CHECKING:
@@ -66,8 +67,6 @@ class VectorRun(Run):
 
     def _checked(self, sketched: DataFrame) -> dict[str, int]:
         """Return figures of the rows as `Run` does; vectors of several lengths raise ValueError."""
-        from pyspark.sql import functions as F
-
         figures = super()._checked(sketched)
         vectors = (
             sketched.where("width is not null").select("id", "width").orderBy("id")
@@ -87,8 +86,6 @@ class VectorRun(Run):
 
     def _sets(self, sketched: DataFrame, texts: int) -> TextSets:
         """Return the different vectors with near ones."""
-        from pyspark.sql import functions as F
-
         assert self._format is not None
         different = sketched.where("id = first and width is not null").select(
             "id", F.col("low").alias("node")
@@ -135,8 +132,6 @@ class VectorRun(Run):
 
     def _sampled_distances(self, different: DataFrame, n: int) -> Float64Array:
         """Return the distances of the random pairs from which one machine chooses the buckets."""
-        from pyspark.sql import functions as F
-
         if n < 2:
             return np.empty(0)
         assert self._format is not None
@@ -155,8 +150,6 @@ class VectorRun(Run):
 
     def _ids_at(self, different: DataFrame, places: Int64Array) -> DataFrame:
         """Return the ids at some places in the order of ids: id and place."""
-        from pyspark.sql import functions as F
-
         pa = optional("pyarrow", "spark")
         ordered = self._persisted(
             different.select("id")

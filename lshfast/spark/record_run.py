@@ -33,6 +33,7 @@ from lshfast.spark.ids import ID_TYPES, check_ids
 from lshfast.spark.record_model import RecordModel
 from lshfast.spark.record_tasks import RecordKeyTask, ScoreTask
 from lshfast.spark.session import running
+from lshfast.spark.sql import F
 from lshfast.spark.workers import pa
 
 if TYPE_CHECKING:
@@ -100,8 +101,6 @@ class RecordFrame(NamedTuple):
         Equal ids of two tables are drawn independently. Otherwise matches with equal ids would be
         too large a share of the pairs of two samples.
         """
-        from pyspark.sql import functions as F
-
         frame = self.frame
         id_column = _column(self.id)
         if share < 1:
@@ -112,8 +111,6 @@ class RecordFrame(NamedTuple):
 
     def rows_of(self, names: Sequence[str], key: str, struct: str) -> DataFrame:
         """Return the ids, and some columns in a struct."""
-        from pyspark.sql import functions as F
-
         columns = [_column(name).alias(name) for name in names]
         return self.frame.select(
             _column(self.id).alias(key), F.struct(*columns).alias(struct)
@@ -139,8 +136,6 @@ def _name_of_column(frame: DataFrame, id: str, name: str) -> str:
 
 def _column(name: str) -> Column:
     """Return a column by its whole name, which may have dots and backticks."""
-    from pyspark.sql import functions as F
-
     escaped_name = name.replace("`", "``")
     return F.col(f"`{escaped_name}`")
 
@@ -199,8 +194,6 @@ class _LinkColumns(NamedTuple):
 
 def _frame_of_links(tables: list[RecordFrame], links: _LinkColumns) -> DataFrame:
     """Return links as a DataFrame, with ids of their types in the tables."""
-    from pyspark.sql import functions as F
-
     types = [table.frame.schema[table.id].dataType for table in (*tables, *tables)]
     arrow_types = [
         pa.string() if kind.simpleString() == "string" else pa.int64() for kind in types
@@ -256,8 +249,6 @@ class _RecordRun:
 
     def _pairs_above(self, model: RecordModel) -> Any:
         """Return the pairs that score enough for a link as a table of Arrow."""
-        from pyspark.sql import functions as F
-
         with ExitStack() as held_frames:
             scored = self._scored(model, held_frames)
             count = scored.agg(F.count("*").alias("pairs")).collect()[0]["pairs"]
@@ -298,8 +289,6 @@ class _RecordRun:
 
     def _candidates(self, model: RecordModel, held_frames: ExitStack) -> DataFrame:
         """Return the pairs of the rules, each once; blocks above their caps are left out."""
-        from pyspark.sql import functions as F
-
         keys = self._keys(model, held_frames)
         sizes = [
             side.groupBy("rule", "key").agg(F.count("*").alias(f"rows_{name}"))
@@ -364,8 +353,6 @@ class _RecordRun:
 
     def _columns_of(self, keys: npt.NDArray[Any], model: RecordModel) -> dict[str, Any]:
         """Return the columns of the records with some ids, which are sorted."""
-        from pyspark.sql import functions as F
-
         table = self._tables[0]
         kind = table.frame.schema[table.id].dataType
         wanted = table.frame.sparkSession.createDataFrame(

@@ -18,6 +18,7 @@ from lshfast._common.extras import optional
 from lshfast._common.rows import int64_range
 from lshfast._common.types import UInt64Array
 from lshfast.spark.binary_columns import signed
+from lshfast.spark.sql import F
 from lshfast.spark.tasks import Batch
 from lshfast.spark.workers import WorkerTask
 
@@ -52,8 +53,6 @@ def join_by_id(
     rows: DataFrame, chosen: DataFrame, number: int, limits: JoinLimits, how: str
 ) -> DataFrame:
     """Join rows with at most `number` chosen ids and their columns ("inner" or "left_semi")."""
-    from pyspark.sql import functions as F
-
     if number <= limits.broadcast_rows:
         return rows.join(F.broadcast(chosen), "id", how)
     segments = min(
@@ -65,8 +64,6 @@ def join_by_id(
 
 def _filtered(rows: DataFrame, chosen: DataFrame, segments: int) -> DataFrame:
     """Return the rows that may have one of the chosen ids."""
-    from pyspark.sql import functions as F
-
     hashes = (
         F.pmod(F.xxhash64("id"), F.lit(segments)).cast("long").alias(SEGMENT),
         F.xxhash64("id", F.lit(1)).alias(PLACES_OF_ROW),
@@ -86,8 +83,6 @@ def _filtered(rows: DataFrame, chosen: DataFrame, segments: int) -> DataFrame:
 
 def _has_all_bits() -> Column:
     """Return whether the bits of a row are set in its segment."""
-    from pyspark.sql import functions as F
-
     condition = F.lit(True)
     for number in range(PLACES):
         shifted = F.shiftrightunsigned(PLACES_OF_ROW, number * PLACE_BITS)

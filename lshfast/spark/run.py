@@ -53,6 +53,7 @@ from lshfast.spark.ids import common_type, refuse_ids
 from lshfast.spark.row_filter import JoinLimits, join_by_id
 from lshfast.spark.session import running
 from lshfast.spark.set_tasks import EngineTask, PairTask
+from lshfast.spark.sql import F
 from lshfast.spark.tasks import (
     EARLIER,
     EARLIER_ID,
@@ -156,8 +157,6 @@ class FrameRows:
 
     def order(self) -> list[Column]:
         """Return the order of preference of rows with equal texts."""
-        from pyspark.sql import functions as F
-
         if self.keep is None:
             return [F.col("value").desc(), F.col("id").asc()]
         return [F.col("id").desc() if self.keep == "last" else F.col("id").asc()]
@@ -169,8 +168,6 @@ class FrameRows:
 
     def order_of_keys(self) -> list[Column]:
         """Return the order of preference of rows with equal keys, whose texts may differ."""
-        from pyspark.sql import functions as F
-
         if not self.by_length:
             return self.order()
         length = F.col("length")
@@ -281,8 +278,6 @@ class Run:
 
     def _ignore_common(self, share: float) -> None:
         """Find the shingles in more than this share of the texts, and ignore them."""
-        from pyspark.sql import functions as F
-
         numbers = draw_hash_numbers()
         texts = self.source.frame.select("id", "text")
         parts = texts.mapInArrow(
@@ -330,7 +325,6 @@ class Run:
     def _sketched(self) -> DataFrame:
         """Return each row with its sketch, and with the row that represents its text (`first`)."""
         from pyspark.sql import Window
-        from pyspark.sql import functions as F
 
         rows = self._with_sketches()
         # A row without content represents itself only, and so does one that its key removes.
@@ -385,8 +379,6 @@ class Run:
 
     def _checked(self, sketched: DataFrame) -> dict[str, int]:
         """Return figures of the rows; raise ValueError for ids and values that cannot be used."""
-        from pyspark.sql import functions as F
-
         full = F.col(self.content).isNotNull()
         is_empty = ~full
         if self.entries is not None:
@@ -421,14 +413,10 @@ class Run:
 
     def _same_key(self) -> Column:
         """Return whether a row is removed by its exact key."""
-        from pyspark.sql import functions as F
-
         return F.lit(False) if self.source.exact_key is None else F.col(SAME_KEY)
 
     def _equal_to_removed(self, sketched: DataFrame, groups_of_texts: DataFrame) -> int:
         """Return the number of rows with the bytes of a text that is removed for an earlier row."""
-        from pyspark.sql import functions as F
-
         removed = groups_of_texts.where(F.col(EARLIER).isNotNull())
         removed_texts = removed.select(F.col("id").alias("first"))
         equal = sketched.where((F.col("id") != F.col("first")) & ~self._same_key())
@@ -436,8 +424,6 @@ class Run:
 
     def _sets(self, sketched: DataFrame, texts: int) -> TextSets:
         """Return the different texts that share a bucket."""
-        from pyspark.sql import functions as F
-
         different = sketched.where("id = first and keys is not null").withColumn(
             "node", F.col("low")
         )
@@ -474,8 +460,6 @@ class Run:
 
     def _divided(self, different: DataFrame, text_components: Components) -> Components:
         """Divide large components: connect only rows of a bucket with enough equal slots."""
-        from pyspark.sql import functions as F
-
         sizes = text_components.labels.groupBy("label").count()
         large = self._persisted(sizes.where(F.col("count") > self.limits.set_rows))
         number = large.agg(F.sum("count")).collect()[0][0]
@@ -543,8 +527,6 @@ class Run:
 
     def _texts_of(self, sets: TextSets) -> DataFrame:
         """Return the texts of sets; those of a set are neighbours, in the order of their ids."""
-        from pyspark.sql import functions as F
-
         limits = self.limits.joins
         frame = self.source.frame.drop(FILE, KEY)
         texts = join_by_id(frame, sets.frame, sets.number, limits, "inner")
@@ -561,8 +543,6 @@ class Run:
         return texts.repartition("label").sortWithinPartitions(*order)
 
     def _figures(self, groups: DataFrame) -> dict[str, int]:
-        from pyspark.sql import functions as F
-
         names = "candidates", "pairs", "copies"
         sums = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in names]
         return dict(groups.agg(*sums).collect()[0].asDict())
@@ -579,8 +559,6 @@ class Run:
         return PairTask(self.plan)
 
     def _figures_of_pairs(self, similar_pairs: DataFrame) -> dict[str, int]:
-        from pyspark.sql import functions as F
-
         candidates = F.coalesce(F.sum("candidates"), F.lit(0)).alias("candidates")
         return dict(
             similar_pairs.agg(candidates, F.count_if("copy").alias("copies"))
@@ -596,8 +574,6 @@ class Run:
         The row that represents equal texts can itself be a copy: its tokens are those of an earlier
         row, with another text. All rows with its text are paired with that row.
         """
-        from pyspark.sql import functions as F
-
         earlier = similar_pairs.where("copy").select(
             F.col("id_j").alias("first"), F.col("id_i").alias("earlier")
         )
@@ -620,7 +596,6 @@ class Run:
     def _rows(self, sketched: DataFrame, groups_of_texts: DataFrame) -> DataFrame:
         """Return the table of all rows, which stays persisted after the run."""
         from pyspark.sql import Window
-        from pyspark.sql import functions as F
 
         removed = groups_of_texts.where("id is not null").withColumnRenamed(
             "id", "first"
@@ -661,8 +636,6 @@ class Run:
 
     def _groups(self, rows: DataFrame) -> dict[str, int]:
         """Return the figures of the table of all rows by their names in the summary."""
-        from pyspark.sql import functions as F
-
         for name in ("earlier", "same_key"):
             if name not in rows.columns:
                 rows = rows.withColumn(name, F.lit(False))

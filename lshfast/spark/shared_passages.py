@@ -33,6 +33,7 @@ from lshfast.spark.passage_tasks import (
 from lshfast.spark.row_filter import join_by_id
 from lshfast.spark.run import FrameRows, Limits
 from lshfast.spark.session import check_pyspark, running
+from lshfast.spark.sql import F
 from lshfast.spark.tasks import ChainTask, Table
 
 if TYPE_CHECKING:
@@ -231,8 +232,6 @@ def _computed(result: DataFrame) -> DataFrame:
 
 def _passages_within(source: FrameRows, plan: PassagePlan, limits: Limits) -> DataFrame:
     """Return the passages that rows share with each other, persisted."""
-    from pyspark.sql import functions as F
-
     # With a secret seed, nobody can write ids that have one node.
     seed = F.lit(secrets.randbits(63))
     rows = source.frame.withColumn("node", F.xxhash64(seed, "id"))
@@ -259,8 +258,6 @@ def _passages_within(source: FrameRows, plan: PassagePlan, limits: Limits) -> Da
 
 def _components(sampled: DataFrame, limits: Limits) -> Components:
     """Return the components of rows that share a sample, or that have one twice."""
-    from pyspark.sql import functions as F
-
     # A row without samples shares none, and there may be many more of them than samples.
     rows = sampled.where(F.octet_length("keys") > 0).select("node", "keys", "repeats")
     key_bytes = rows.agg(F.sum(F.octet_length("keys"))).collect()[0][0] or 0

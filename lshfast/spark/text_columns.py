@@ -13,6 +13,7 @@ from lshfast._common.column_paths import (
     names_of,
     steps_of,
 )
+from lshfast.spark.sql import F
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -35,7 +36,6 @@ def text_column(df: DataFrame, text: ColumnNames) -> Column:
         If a column that is joined has no strings.
     """
     from pyspark.errors import AnalysisException
-    from pyspark.sql import functions as F
 
     if isinstance(text, str) and not is_joined(text):
         return F.col(text)
@@ -60,8 +60,6 @@ def text_column(df: DataFrame, text: ColumnNames) -> Column:
 
 def value_at_steps(column: Column, steps: Sequence[str]) -> Column:
     """Return what is at the steps of a path into a column: an array if the path enters lists."""
-    from pyspark.sql import functions as F
-
     for place, step in enumerate(steps):
         if step != EACH:
             column = column.getField(step)
@@ -76,7 +74,6 @@ def value_at_steps(column: Column, steps: Sequence[str]) -> Column:
 
 def _values_of_elements(column: Column, steps: Sequence[str]) -> Column:
     """Return the array of what is at the steps of a path into each element of an array."""
-    from pyspark.sql import functions as F
 
     def value_of(element: Column) -> Column:
         return value_at_steps(element, steps)
