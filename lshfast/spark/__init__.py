@@ -6,6 +6,7 @@ Files:
 
 - api.py, run.py, page.py, by_value.py: `dedup` and `pairs`; the stages of a run; the page; the
   account by the values of a column.
+- frame_rows.py, limits.py: the rows of a run; its limits.
 - tasks.py, set_tasks.py, binary_columns.py, text_columns.py: the work of Python workers in these
   stages; their work on the texts of components; arrays as columns; columns of texts by their paths.
 - earlier.py, exact_keys.py: earlier rows, with which new ones are compared; exact keys of rows.
@@ -25,9 +26,9 @@ Files:
 
 from lshfast.spark.api import dedup, dedup_with_summary, pairs, pairs_with_summary
 from lshfast.spark.checked_sample import check
+from lshfast.spark.limits import Limits
 from lshfast.spark.record_run import RecordLimits
 from lshfast.spark.records import dedup_records, match_records
-from lshfast.spark.run import Limits
 from lshfast.spark.shared_passages import passages
 
 __all__ = [

@@ -36,9 +36,11 @@ from lshfast.shingling import Unit
 from lshfast.spark.by_value import Guard, counted_by
 from lshfast.spark.earlier import EarlierFrame
 from lshfast.spark.exact_keys import KEY, NamedKeys
+from lshfast.spark.frame_rows import FILE, FrameRows
 from lshfast.spark.ids import ID_TYPES
+from lshfast.spark.limits import Limits
 from lshfast.spark.points import VectorRun
-from lshfast.spark.run import FILE, FrameRows, Limits, Run
+from lshfast.spark.run import Run
 from lshfast.spark.session import check_pyspark
 from lshfast.spark.sql import F
 from lshfast.spark.tasks import EntriesTask, draw_content_key

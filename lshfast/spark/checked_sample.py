@@ -24,8 +24,8 @@ from lshfast.quality.run import CheckOptions
 from lshfast.shingling import Unit
 from lshfast.spark.api import RowChoice, kind_of_column, source_of
 from lshfast.spark.draw import Draw
+from lshfast.spark.frame_rows import FrameRows
 from lshfast.spark.ids import check_ids
-from lshfast.spark.run import FrameRows
 from lshfast.spark.session import check_pyspark, running
 from lshfast.spark.tasks import naming_text
 

@@ -22,7 +22,7 @@ from lshfast.spark.places import exists, write_text
 from lshfast.spark.sql import F
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 
 @dataclass(frozen=True)
@@ -74,42 +74,57 @@ def write_folders(
     summary: Summary,
     stored: StoredOptions,
 ) -> None:
-    """Write the kept rows (of lines, the lines alone), and a table of the removed rows."""
-    frame = source.frame
+    """Write the kept rows, and a table of the removed rows, unless there is no folder for them."""
     if outputs.rows is not None:
-        keys = result.where("keep").select(F.col(result.columns[0]).alias("kept_key"))
-        kept_rows = frame.join(
-            keys, frame[source.names["id"]] == keys["kept_key"], "left_semi"
-        )
-        if source.lines:  # as they are
-            kept_rows.select(LINE).write.mode(_mode(outputs)).text(outputs.rows)
-        else:
-            save_frame(kept_rows, outputs.rows, outputs)
+        _write_kept_rows(source, result, outputs, outputs.rows)
     if outputs.removed is not None:
-        columns: list[Any] = [
-            F.col(result.columns[0]).alias("key"),
-            "kept_key",
-            F.col("similarity").alias(SIMILARITY_NAMES[summary.measure]),
-        ]
-        removed = result.where("not keep")
-        same_key = F.lit(False)
-        if SAME_KEY in result.columns:
-            same_key = F.col(SAME_KEY)
-        if "earlier" in result.columns:
-            is_estimate = F.lit(summary.verify != "exact")
-            if source.earlier is None:
-                is_estimate = is_estimate | F.col("earlier")  # for an entry
-            columns += ["earlier", (is_estimate & ~same_key).alias("estimated")]
-        if SAME_KEY in result.columns:
-            columns.append(SAME_KEY)
-        if source.earlier is not None:
-            removed = source.earlier.with_texts(removed, EARLIER_TEXT)
-            columns.append(EARLIER_TEXT)
-        table = removed.select(*columns)
+        table = _table_of_removed(source, result, summary)
         save_frame(table, outputs.removed, outputs, with_nulls=True)
-        write_text(
-            frame.sparkSession, f"{outputs.removed}/{OF_FOLDER}", stored.as_json()
-        )
+        session = source.frame.sparkSession
+        write_text(session, f"{outputs.removed}/{OF_FOLDER}", stored.as_json())
+
+
+def _write_kept_rows(
+    source: SparkInputs, result: DataFrame, outputs: SparkOutputs, path: str
+) -> None:
+    """Write the kept rows; lines as they are."""
+    kept = result.where("keep").select(_key_of(result).alias("kept_key"))
+    has_kept_key = source.frame[source.names["id"]] == kept["kept_key"]
+    kept_rows = source.frame.join(kept, has_kept_key, "left_semi")
+    if source.lines:
+        kept_rows.select(LINE).write.mode(_mode(outputs)).text(path)
+    else:
+        save_frame(kept_rows, path, outputs)
+
+
+def _table_of_removed(
+    source: SparkInputs, result: DataFrame, summary: Summary
+) -> DataFrame:
+    """Return the table of removed rows: what is kept in their place, and why."""
+    columns: list[Any] = [
+        _key_of(result).alias("key"),
+        "kept_key",
+        F.col("similarity").alias(SIMILARITY_NAMES[summary.measure]),
+    ]
+    removed = result.where("not keep")
+    has_same_key = SAME_KEY in result.columns
+    if "earlier" in result.columns:
+        is_estimate = F.lit(summary.verify != "exact")
+        if source.earlier is None:
+            is_estimate = is_estimate | F.col("earlier")  # for an entry
+        same_key = F.col(SAME_KEY) if has_same_key else F.lit(False)
+        columns += ["earlier", (is_estimate & ~same_key).alias("estimated")]
+    if has_same_key:
+        columns.append(SAME_KEY)
+    if source.earlier is not None:
+        removed = source.earlier.with_texts(removed, EARLIER_TEXT)
+        columns.append(EARLIER_TEXT)
+    return removed.select(*columns)
+
+
+def _key_of(result: DataFrame) -> Column:
+    """Return the column of ids, whose name is that of the inputs."""
+    return F.col(result.columns[0])
 
 
 def write_page_of_removed(
@@ -121,25 +136,24 @@ def write_page_of_removed(
     error: TooManyRemovedError | None = None,
 ) -> None:
     """Write the page of removed rows if there is one; `error` explains the missing outputs."""
-    if outputs.page is not None:
-        evidence = evidence_of_removed(
-            result,
-            source.shown(outputs.page),
-            source.files,
-            compared_form(plan_of_options(options)),
-        )
-        title = f"Near-duplicates in {named(source.paths)}"
-        refusal = refusal_of(error)
-        write_page_of_run(
-            outputs.page,
-            outputs.overwrite,
-            title,
-            evidence,
-            summary,
-            options,
-            removing=True,
-            refusal=refusal,
-        )
+    if outputs.page is None:
+        return
+    evidence = evidence_of_removed(
+        result,
+        source.shown(outputs.page),
+        source.files,
+        compared_form(plan_of_options(options)),
+    )
+    write_page_of_run(
+        outputs.page,
+        outputs.overwrite,
+        f"Near-duplicates in {named(source.paths)}",
+        evidence,
+        summary,
+        options,
+        removing=True,
+        refusal=refusal_of(error),
+    )
 
 
 def write_page_of_run(

@@ -25,7 +25,7 @@ from lshfast._engine.pages.evidence import (
 )
 from lshfast._io.pages.differences import Span
 from lshfast._io.pages.page import over_range
-from lshfast.spark.run import FILE
+from lshfast.spark.frame_rows import FILE
 from lshfast.spark.session import configured
 from lshfast.spark.sql import F
 from lshfast.spark.tasks import EARLIER_ID

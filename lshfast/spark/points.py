@@ -65,9 +65,9 @@ class VectorRun(Run):
         schema = f"{types}, low long, high long, length long, width long"
         return self.source.frame.mapInArrow(task, schema)
 
-    def _checked(self, sketched: DataFrame) -> dict[str, int]:
+    def _check_rows(self, sketched: DataFrame) -> dict[str, int]:
         """Return figures of the rows as `Run` does; vectors of several lengths raise ValueError."""
-        figures = super()._checked(sketched)
+        figures = super()._check_rows(sketched)
         vectors = (
             sketched.where("width is not null").select("id", "width").orderBy("id")
         )
@@ -84,7 +84,7 @@ class VectorRun(Run):
         self._format = PointFormat(metric, width, dtype, None)
         return figures
 
-    def _sets(self, sketched: DataFrame, texts: int) -> TextSets:
+    def _find_sets(self, sketched: DataFrame, texts: int) -> TextSets:
         """Return the different vectors with near ones."""
         assert self._format is not None
         different = sketched.where("id = first and width is not null").select(
@@ -112,7 +112,7 @@ class VectorRun(Run):
         sets = different.join(labels, "node").select("id", "label")
         if components.nodes is not None:
             return TextSets(sets, components.nodes)
-        sets = self._persisted(sets)
+        sets = self._persist(sets)
         return TextSets(sets, sets.count())
 
     def _components(
@@ -151,7 +151,7 @@ class VectorRun(Run):
     def _ids_at(self, different: DataFrame, places: Int64Array) -> DataFrame:
         """Return the ids at some places in the order of ids: id and place."""
         pa = optional("pyarrow", "spark")
-        ordered = self._persisted(
+        ordered = self._persist(
             different.select("id")
             .repartitionByRange("id")
             .sortWithinPartitions("id")

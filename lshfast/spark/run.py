@@ -46,11 +46,12 @@ from lshfast.spark.exact_keys import (
     KEY_HIGH,
     KEY_LOW,
     TIE,
-    KeyColumn,
     window_of_keys,
 )
+from lshfast.spark.frame_rows import FILE, FrameRows
 from lshfast.spark.ids import common_type, refuse_ids
-from lshfast.spark.row_filter import JoinLimits, join_by_id
+from lshfast.spark.limits import Limits
+from lshfast.spark.row_filter import join_by_id
 from lshfast.spark.session import running
 from lshfast.spark.set_tasks import EngineTask, PairTask
 from lshfast.spark.sql import F
@@ -73,47 +74,6 @@ if TYPE_CHECKING:
 # The column of the sketched rows that says which of them are removed by their exact keys.
 SAME_KEY = "removed by its key"
 
-# The column of a run and of its result with the URL of the file of each row, if they are wanted.
-FILE = "file of the row"
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Sizes from which a run proceeds in another way. The result does not depend on them.
-
-    Attributes
-    ----------
-    driver_records : int
-        Up to so many bucket keys, or samples of passages, of 8 bytes, are collected to the driver,
-        which finds the components of rows that share buckets. More keys are sorted on the cluster;
-        then up to so many edges between rows, of 16 bytes, are collected. More edges are contracted
-        on the cluster.
-    set_rows : int
-        A component of more texts is divided by comparing their signatures.
-    broadcast_rows : int
-        If at most so many texts share a bucket with another one, their ids are sent to all
-        executors, 60 bytes each. Of more texts, a Bloom filter of 10 bits each is sent.
-    filter_bytes : int
-        The most bytes of this filter, which the driver holds, and each executor. It has 10 bits a
-        text up to 214 million texts. Of 430 million it has 5 bits each, and passes 9 % of the other
-        texts instead of 1.2 %; of 860 million, 40 %.
-
-    See Also
-    --------
-    lshfast.spark.dedup : Remove near-duplicates on Spark.
-    lshfast.spark.pairs : Find all similar pairs on Spark.
-    """
-
-    driver_records: int = 1 << 24
-    set_rows: int = 1 << 16
-    broadcast_rows: int = 1 << 20
-    filter_bytes: int = 1 << 28
-
-    @property
-    def joins(self) -> JoinLimits:
-        """Those of joins of texts by id."""
-        return JoinLimits(self.broadcast_rows, self.filter_bytes)
-
 
 @dataclass(frozen=True)
 class TextSets:
@@ -125,54 +85,6 @@ class TextSets:
     frame: DataFrame
     number: int
     of_earlier: TextSets | None = None
-
-
-@dataclass(frozen=True)
-class FrameRows:
-    """The rows of a run.
-
-    Attributes
-    ----------
-    frame : DataFrame
-        Its columns are id and text, value if the rows to keep are chosen by values, KEY if rows
-        have exact keys, and FILE if files are counted.
-    keep : str or None
-        A policy; None to keep the row with the greatest value.
-    exact_key : KeyColumn, optional
-        How KEY is read.
-    """
-
-    frame: DataFrame
-    keep: str | None
-    exact_key: KeyColumn | None = None
-
-    def type_of(self, name: str) -> str:
-        """Return the type of a column as Spark writes it in a schema."""
-        return str(self.frame.schema[name].dataType.simpleString())
-
-    @property
-    def files(self) -> list[str]:
-        """The column of files, if there is one."""
-        return [FILE] if FILE in self.frame.columns else []
-
-    def order(self) -> list[Column]:
-        """Return the order of preference of rows with equal texts."""
-        if self.keep is None:
-            return [F.col("value").desc(), F.col("id").asc()]
-        return [F.col("id").desc() if self.keep == "last" else F.col("id").asc()]
-
-    @property
-    def by_length(self) -> bool:
-        """Whether rows are preferred by their lengths."""
-        return self.keep in ("longest", "shortest")
-
-    def order_of_keys(self) -> list[Column]:
-        """Return the order of preference of rows with equal keys, whose texts may differ."""
-        if not self.by_length:
-            return self.order()
-        length = F.col("length")
-        by_length = length.desc() if self.keep == "longest" else length.asc()
-        return [by_length, F.col(TIE).desc(), F.col("id").asc()]
 
 
 @dataclass
@@ -190,7 +102,7 @@ class Run:
     earlier: EarlierFrame | None = None
     entries: EntriesTask | None = None
     read_of_files: dict[str, int] = field(default_factory=dict, init=False)
-    _held: ExitStack = field(default_factory=ExitStack)
+    _persisted_frames: ExitStack = field(default_factory=ExitStack)
     _sketched_earlier: SketchedEarlierRows | None = field(default=None, init=False)
     _stages: dict[str, Stage] = field(default_factory=dict)
     _began: float = field(default_factory=time.perf_counter)
@@ -205,13 +117,13 @@ class Run:
     def result(self) -> tuple[DataFrame, Summary]:
         """Return the table of all rows, which is persisted, and the figures."""
         with self._running():
-            sketched, sets, row_figures = self._matched()
+            sketched, sets, row_figures = self._match()
             with self._stage("verify"):
-                groups_of_texts = self._found(sets)
-                pairs = self._figures(groups_of_texts)
+                groups_of_texts = self._find_groups(sets)
+                pairs = self._sum_figures(groups_of_texts)
             with self._stage("group"):
-                rows = self._rows(sketched, groups_of_texts)
-                groups = self._groups(rows)
+                rows = self._table_of_rows(sketched, groups_of_texts)
+                groups = self._figures_of_rows(rows)
                 equal = row_figures["equal"]
                 earlier_texts = None
                 if self._sketched_earlier is not None:
@@ -230,14 +142,14 @@ class Run:
     def pairs(self) -> tuple[DataFrame, Summary]:
         """Return all similar pairs, persisted, and the figures; `source.keep` is "first"."""
         with self._running():
-            sketched, sets, row_figures = self._matched()
+            sketched, sets, row_figures = self._match()
             for name in self.source.files:
                 self.read_of_files = {
                     row[name]: row["count"]
                     for row in sketched.groupBy(name).count().collect()
                 }
             with self._stage("verify"):
-                similar_pairs = self._similar(sets)
+                similar_pairs = self._find_pairs(sets)
                 compared = self._figures_of_pairs(similar_pairs)
                 pairs = self._with_equal_texts(sketched, similar_pairs)
                 number = pairs.count()
@@ -257,24 +169,28 @@ class Run:
     @contextmanager
     def _running(self) -> Iterator[None]:
         """Configure a run and check its workers; at the end, release its persisted frames."""
-        with self._held, running(self._session):
+        with self._persisted_frames, running(self._session):
             yield
 
-    def _matched(self) -> tuple[DataFrame, TextSets, dict[str, int]]:
+    def _match(self) -> tuple[DataFrame, TextSets, dict[str, int]]:
         """Return the sketched rows, the texts that share a bucket, and figures of the rows."""
         if self.plan.ignore_common is not None:
             with self._stage("count"):
                 self._ignore_common(self.plan.ignore_common)
         with self._stage("sketch"):
-            sketched = self._sketched()
-            row_figures = self._checked(sketched)
+            sketched = self._sketch()
+            row_figures = self._check_rows(sketched)
             if self.earlier is not None:
-                sketches = self._persisted(self.earlier.sketched(self.plan, self.key))
+                sketches = self._persist(self.earlier.sketched(self.plan, self.key))
                 self._sketched_earlier = SketchedEarlierRows.of(
                     self.earlier, sketches, self.plan
                 )
         with self._stage("match"):
-            return sketched, self._sets(sketched, row_figures["texts"]), row_figures
+            return (
+                sketched,
+                self._find_sets(sketched, row_figures["texts"]),
+                row_figures,
+            )
 
     def _ignore_common(self, share: float) -> None:
         """Find the shingles in more than this share of the texts, and ignore them."""
@@ -283,7 +199,7 @@ class Run:
         parts = texts.mapInArrow(
             CountTask(self.plan, numbers), "token long, texts long"
         )
-        counts = self._persisted(
+        counts = self._persist(
             parts.groupBy("token").agg(F.sum("texts").alias("texts"))
         )
         rows = counts.where("token is null").first()
@@ -316,13 +232,13 @@ class Run:
         yield
         self._stages[name] = Stage(time.perf_counter() - start, 0)
 
-    def _persisted(self, frame: DataFrame) -> DataFrame:
+    def _persist(self, frame: DataFrame) -> DataFrame:
         """Persist a frame until the end of the run."""
         frame = frame.persist()
-        self._held.callback(frame.unpersist)
+        self._persisted_frames.callback(frame.unpersist)
         return frame
 
-    def _sketched(self) -> DataFrame:
+    def _sketch(self) -> DataFrame:
         """Return each row with its sketch, and with the row that represents its text (`first`)."""
         from pyspark.sql import Window
 
@@ -345,7 +261,7 @@ class Run:
             rows = rows.withColumn("first", F.first("first").over(of_key))
             if self.entries is not None:
                 rows = rows.withColumn(EARLIER, F.first(EARLIER).over(of_key))
-        return self._persisted(rows)
+        return self._persist(rows)
 
     def _with_sketches(self) -> DataFrame:
         """Return the columns of the rows without the texts, and their sketches."""
@@ -377,7 +293,7 @@ class Run:
             types |= {KEY_LOW: "long", KEY_HIGH: "long"}
         return ", ".join(f"`{name}` {kind}" for name, kind in types.items())
 
-    def _checked(self, sketched: DataFrame) -> dict[str, int]:
+    def _check_rows(self, sketched: DataFrame) -> dict[str, int]:
         """Return figures of the rows; raise ValueError for ids and values that cannot be used."""
         full = F.col(self.content).isNotNull()
         is_empty = ~full
@@ -422,7 +338,7 @@ class Run:
         equal = sketched.where((F.col("id") != F.col("first")) & ~self._same_key())
         return equal.join(removed_texts, "first", "left_semi").count()
 
-    def _sets(self, sketched: DataFrame, texts: int) -> TextSets:
+    def _find_sets(self, sketched: DataFrame, texts: int) -> TextSets:
         """Return the different texts that share a bucket."""
         different = sketched.where("id = first and keys is not null").withColumn(
             "node", F.col("low")
@@ -444,35 +360,37 @@ class Run:
         screened = self.plan.verify != "none" and self.plan.measure == "jaccard"
         nodes = text_components.nodes
         if screened and (nodes is None or nodes > self.limits.set_rows):
-            text_components = self._divided(different, text_components)
+            text_components = self._divide(different, text_components)
         sets = (
             different.select("id", "node")
             .join(text_components.labels, "node")
             .select("id", "label")
         )
         if nodes is None or nodes > self.limits.broadcast_rows:
-            sets = self._persisted(sets)  # for the filter, and for the join
+            sets = self._persist(sets)  # for the filter, and for the join
         number = sets.count() if nodes is None else nodes
         if earlier is None:
             return TextSets(sets, number)
-        of_earlier = self._persisted(earlier.sets(text_components.labels))
+        of_earlier = self._persist(earlier.sets(text_components.labels))
         return TextSets(sets, number, TextSets(of_earlier, of_earlier.count()))
 
-    def _divided(self, different: DataFrame, text_components: Components) -> Components:
+    def _divide(self, different: DataFrame, text_components: Components) -> Components:
         """Divide large components: connect only rows of a bucket with enough equal slots."""
         sizes = text_components.labels.groupBy("label").count()
-        large = self._persisted(sizes.where(F.col("count") > self.limits.set_rows))
+        large = self._persist(sizes.where(F.col("count") > self.limits.set_rows))
         number = large.agg(F.sum("count")).collect()[0][0]
         if number is None:
             return text_components
         nodes = text_components.labels.join(large, "label", "left_semi").select("node")
-        coded = self._coded(self.source.frame, different, nodes, number, F.col("low"))
+        coded = self._sketch_codes(
+            self.source.frame, different, nodes, number, F.col("low")
+        )
         earlier = self._sketched_earlier
         if earlier is not None:
             frame = earlier.rows.frame
             texts = earlier.one_of_each_text()
             node = node_of_earlier(F.col("low"))
-            coded = coded.union(self._coded(frame, texts, nodes, number, node))
+            coded = coded.union(self._sketch_codes(frame, texts, nodes, number, node))
         edges = _edges(_records(coded), ScreenTask(self._least()))
         divided = components_of_edges(edges, self.limits.driver_records)
         labels = (
@@ -482,7 +400,7 @@ class Run:
         )
         return Components(labels, text_components.nodes)
 
-    def _coded(
+    def _sketch_codes(
         self,
         frame: DataFrame,
         rows: DataFrame,
@@ -511,14 +429,14 @@ class Run:
             return least_agreement(k, plan.threshold)
         return next(slots for slots in range(k + 1) if slots / k >= plan.threshold)
 
-    def _found(self, sets: TextSets) -> DataFrame:
+    def _find_groups(self, sets: TextSets) -> DataFrame:
         """Return the removed texts, and the figures of each batch in a row without id."""
         kind = self.source.type_of("id")
         counts = "candidates long, pairs long, copies long"
         schema = f"id {kind}, kept {kind}, similarity double, {counts}"
         if self.earlier is not None:
             schema += f", `{EARLIER}` {self.earlier.type_of_keys}, `{EARLIER_ID}` long"
-        return self._persisted(
+        return self._persist(
             self._texts_of(sets).mapInArrow(self._group_task(), schema)
         )
 
@@ -542,18 +460,16 @@ class Run:
             order = ["label", F.col("id").isNull(), "id", EARLIER, EARLIER_ID]
         return texts.repartition("label").sortWithinPartitions(*order)
 
-    def _figures(self, groups: DataFrame) -> dict[str, int]:
+    def _sum_figures(self, groups: DataFrame) -> dict[str, int]:
         names = "candidates", "pairs", "copies"
         sums = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in names]
         return dict(groups.agg(*sums).collect()[0].asDict())
 
-    def _similar(self, sets: TextSets) -> DataFrame:
+    def _find_pairs(self, sets: TextSets) -> DataFrame:
         """Return all similar pairs of different texts; rows without ids count candidates."""
         kind = self.source.type_of("id")
         schema = f"id_i {kind}, id_j {kind}, similarity double, copy boolean, candidates long"
-        return self._persisted(
-            self._texts_of(sets).mapInArrow(self._pair_task(), schema)
-        )
+        return self._persist(self._texts_of(sets).mapInArrow(self._pair_task(), schema))
 
     def _pair_task(self) -> PairTask:
         return PairTask(self.plan)
@@ -593,7 +509,9 @@ class Run:
             return different.where("not copy").drop("copy").persist()
         return different.drop("copy").union(copies).persist()
 
-    def _rows(self, sketched: DataFrame, groups_of_texts: DataFrame) -> DataFrame:
+    def _table_of_rows(
+        self, sketched: DataFrame, groups_of_texts: DataFrame
+    ) -> DataFrame:
         """Return the table of all rows, which stays persisted after the run."""
         from pyspark.sql import Window
 
@@ -634,7 +552,7 @@ class Run:
         shown = [] if self.earlier is None else self.earlier.columns_of_result
         return rows.select("id", *named, *self.source.files, *shown).persist()
 
-    def _groups(self, rows: DataFrame) -> dict[str, int]:
+    def _figures_of_rows(self, rows: DataFrame) -> dict[str, int]:
         """Return the figures of the table of all rows by their names in the summary."""
         for name in ("earlier", "same_key"):
             if name not in rows.columns:

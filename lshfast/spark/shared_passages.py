@@ -21,7 +21,9 @@ from lshfast.spark.components import (
     components_of_edges,
     components_of_records,
 )
+from lshfast.spark.frame_rows import FrameRows
 from lshfast.spark.ids import check_ids
+from lshfast.spark.limits import Limits
 from lshfast.spark.passage_tasks import (
     AgainstTask,
     PassageTask,
@@ -31,7 +33,6 @@ from lshfast.spark.passage_tasks import (
     sample_records,
 )
 from lshfast.spark.row_filter import join_by_id
-from lshfast.spark.run import FrameRows, Limits
 from lshfast.spark.session import check_pyspark, running
 from lshfast.spark.sql import F
 from lshfast.spark.tasks import ChainTask, Table
