@@ -31,8 +31,9 @@ from lshfast._engine.columns import Column, KeyedRows, ShingledTexts
 from lshfast._engine.plan import Plan
 from lshfast._engine.sketching import SketchedRows, processed, sketched
 from lshfast.join.exact_join import join
-from lshfast.join.jaccard import least_agreement, verify
+from lshfast.join.jaccard import verify
 from lshfast.join.pair_arrays import joined_pairs
+from lshfast.join.screening import least_agreement
 from lshfast.kernels.text import Texts
 from lshfast.tokens import TokenSets
 

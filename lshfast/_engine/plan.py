@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from lshfast._common.checks import check_int, check_most, check_number
 from lshfast._common.choices import Grouping as Grouping
-from lshfast._common.choices import ItemMeasure, Kind, PointKind, plural
+from lshfast._common.choices import ItemMeasure, Kind, PairMeasure, PointKind, plural
 from lshfast._common.choices import Verify as Verify
 from lshfast._common.threads import thread_count
 from lshfast._engine.options.declaration import Driver, Options, check_names
@@ -22,7 +22,7 @@ from lshfast._engine.options.declared import NAMES, OPTIONS
 from lshfast._engine.options.rules import NAMES_OF_PLAN, refuse_for_kind
 from lshfast._items.measures import PointPlan, check_item_measure, make_point_plan
 from lshfast.banding.bands import Bands, check_recall, check_threshold, choose_bands
-from lshfast.join.jaccard import PairMeasure, check_measure, equal_jaccard
+from lshfast.join.jaccard import check_measure, equal_jaccard
 from lshfast.shingling import (
     BYTES_OF_TOKEN,
     CommonShingles,

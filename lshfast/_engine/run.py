@@ -32,6 +32,7 @@ from lshfast._engine.sketching import (
     signatures_of,
     sketch_rows,
 )
+from lshfast.join.comparison import Comparison
 from lshfast.join.copies import with_copies
 from lshfast.join.group_pairs import pairs_for_groups
 from lshfast.join.groups import (
@@ -41,7 +42,8 @@ from lshfast.join.groups import (
     larger_first,
     star_groups,
 )
-from lshfast.join.jaccard import Comparison, estimate, verify
+from lshfast.join.jaccard import verify
+from lshfast.join.screening import estimate
 from lshfast.kernels.text import Texts
 from lshfast.sketch.minhash import EMPTY
 

@@ -24,7 +24,7 @@ from lshfast.index.neighbors.families import families_of
 from lshfast.index.neighbors.plan import usual_probability
 from lshfast.index.neighbors.planner import MISSES
 from lshfast.index.neighbors.points import PointFormat
-from lshfast.join.jaccard import CROWD
+from lshfast.join.comparison import CROWD
 from lshfast.kernels.sketch import MAX_NUM_PERM
 
 # Bits of the codes that screen candidates for angles, and the share of all misses that the screen

@@ -14,8 +14,9 @@ a given amount of memory.
 
 Files:
 
-- banded.py, jaccard.py, groups.py: candidates of bands; how they are compared; stars and
+- banded.py, jaccard.py, groups.py: candidates of bands; their exact similarity; stars and
   components.
+- screening.py, comparison.py: similarity by signatures; how the rows of a run are compared.
 - exact_join.py, prefix_segment.py, set_ranks.py, thresholds.py: exact joins; sets that are searched
   by their prefixes; sets as ranks; thresholds as fractions.
 - group_pairs.py: the pairs that groups need, without a list of all pairs.

@@ -8,9 +8,11 @@ import numpy as np
 
 from lshfast._common.types import Int64Array, PairArray, UInt64Array
 from lshfast.join.banded import number_buckets
+from lshfast.join.comparison import Comparison
 from lshfast.join.copies import compared_rows, sketches_of
-from lshfast.join.jaccard import Comparison, Rows, estimate, verify
+from lshfast.join.jaccard import Rows, verify
 from lshfast.join.pair_arrays import as_pairs
+from lshfast.join.screening import estimate
 from lshfast.kernels import grouping as kernels
 
 # Candidates in one batch. If one batch holds all of them, the tokens of each row are computed once.

@@ -21,9 +21,10 @@ from lshfast._common.types import (
     UInt64Array,
 )
 from lshfast.join.banded import number_buckets
+from lshfast.join.comparison import Comparison
 from lshfast.join.copies import compared_rows, sketches_of
 from lshfast.join.groups import by_preference
-from lshfast.join.jaccard import Comparison, Rows
+from lshfast.join.jaccard import Rows
 from lshfast.join.pair_arrays import as_pairs, sorted_pairs
 from lshfast.join.shared_slots import share_slots
 from lshfast.join.short_rows import are_short, place_short_rows

@@ -1,43 +1,24 @@
-"""How rows are compared: by their exact similarity, or by the estimate of their signatures."""
+"""The exact similarity of pairs of rows; pairs with rows in common are computed together."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from math import exp, lgamma, log
 from typing import Protocol, cast, get_args
 
 import numpy as np
 
 from lshfast._common.checks import check_number
-from lshfast._common.choices import PairMeasure as PairMeasure
+from lshfast._common.choices import PairMeasure
 from lshfast._common.rows import parts_of_rows, runs_of
 from lshfast._common.threads import ordered_map, pieces, thread_count
-from lshfast._common.types import (
-    BoolArray,
-    Float64Array,
-    Int64Array,
-    PairArray,
-    UInt64Array,
-)
+from lshfast._common.types import Int64Array, PairArray
 from lshfast.join.pair_arrays import as_pairs, order_of_pairs
 from lshfast.kernels import sets as kernels
 from lshfast.tokens import TokenSets
 
-# The similarity of two sets of a and b tokens that share o: o / (a + b - o), or o / min(a, b).
-
 # The largest number of tokens, and of pairs, in a piece of work, unless the rows of a single pair
 # have more.
 PIECE = 1 << 21
-
-# The largest probability with which `screen` drops a pair at the threshold.
-SCREEN_CHANCE = 1e-6
-
-# See `WalkLimits.crowd`; also for crowds of short rows.
-CROWD = 64
-
-# See `WalkLimits.screened`: comparing all pairs of fewer rows takes little time.
-SCREENED = 1024
 
 
 class Rows(Protocol):
@@ -250,112 +231,3 @@ def _blocks(sizes: Int64Array, most: int) -> Int64Array:
     for number, rows in enumerate(pieces(sizes, most)):
         blocks[rows] = number
     return blocks
-
-
-def estimate(signatures: UInt64Array, i: Int64Array, j: Int64Array) -> Float64Array:
-    """Return the fraction of equal slots of each pair of signatures, float64 (m,)."""
-    return np.asarray(kernels.agreements(signatures, i, j) / signatures.shape[1])
-
-
-def screen(
-    signatures: UInt64Array, i: Int64Array, j: Int64Array, threshold: float
-) -> BoolArray:
-    """Return a bool per candidate: whether at least `least_agreement` of its slots are equal.
-
-    A pair at the threshold is dropped with probability at most 10**-6 (the binomial tail; `fast`
-    signatures vary less). Most pairs of dissimilar texts that share a bucket by chance are dropped.
-    """
-    k = signatures.shape[1]
-    return np.asarray(
-        kernels.agreements(signatures, i, j) >= least_agreement(k, threshold)
-    )
-
-
-def least_agreement(k: int, threshold: float) -> int:
-    """Return the largest c with P[Binomial(k, threshold) < c] <= SCREEN_CHANCE."""
-    if threshold <= 0 or threshold >= 1:
-        return k if threshold >= 1 else 0
-    tail = 0.0
-    for count in range(k + 1):
-        choose = lgamma(k + 1) - lgamma(count + 1) - lgamma(k - count + 1)
-        tail += exp(choose + count * log(threshold) + (k - count) * log(1 - threshold))
-        if tail > SCREEN_CHANCE:
-            return count
-    return k
-
-
-@dataclass(frozen=True)
-class WalkLimits:
-    """How the pass over the rows is divided.
-
-    Attributes
-    ----------
-    piece_tokens : int
-        The number of tokens of earlier rows that are in memory at once.
-    run_tokens : int
-        The number of tokens that are computed at once for consecutive rows. More of them need
-        memory that the allocator returns to the system each time, and a fifth more time.
-    crowd : int
-        If a row shares buckets with more kept rows than this, and none is similar, its component is
-        a crowd.
-    few : int
-        A component of more rows than this is processed by itself, so that a crowd in it is
-        detected.
-    screened : int
-        The rows of larger components are screened by the slots that they share.
-    """
-
-    piece_tokens: int = PIECE
-    run_tokens: int = 1 << 18
-    crowd: int = CROWD
-    few: int = 256
-    screened: int = SCREENED
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """How rows are compared, and for which kind of groups.
-
-    Attributes
-    ----------
-    threshold : float
-        In [0, 1].
-    exact : bool
-        If true, rows are screened by their signatures and then compared by their tokens; otherwise
-        they are compared by their signatures only.
-    chains : bool
-        If true, the groups are connected components instead of stars.
-    threads : int
-    measure : {"jaccard", "containment"}
-        With containment, `exact` must be true, and the preference of rows must follow the sizes of
-        their sets, the largest first. Signatures tell little about the containment of sets of
-        different sizes, so there is no screen. Chains climb: each row that is similar to a
-        preferred one is paired with the most preferred of these.
-    capped : bool
-        Whether memory is limited, so that long rows are compared one at a time.
-    join_short : bool
-        Whether a large component of short rows is joined. It is not if a join of all rows has ended
-        before.
-    limits : WalkLimits
-    """
-
-    threshold: float
-    exact: bool = True
-    chains: bool = False
-    threads: int = 1
-    measure: PairMeasure = "jaccard"
-    capped: bool = False
-    join_short: bool = True
-    limits: WalkLimits = WalkLimits()
-
-    def least_slots(self, k: int) -> int:
-        """Return the smallest number of equal slots of k for which two rows are compared."""
-        if self.exact and self.measure == "jaccard":
-            return least_agreement(k, self.threshold)
-        return 0
-
-    def least_shared(self, k: int) -> int:
-        """Return the smallest number of its k slots that a row shares with each similar row."""
-        if self.exact:
-            return self.least_slots(k)
-        return next(slots for slots in range(k + 1) if slots / k >= self.threshold)

@@ -24,9 +24,10 @@ from lshfast._common.rows import int64_range, parts_of_rows
 from lshfast._common.types import Int64Array, PairArray, UInt64Array
 from lshfast.banding.bands import Bands
 from lshfast.join.banded import number_buckets
+from lshfast.join.comparison import CROWD, Comparison
 from lshfast.join.copies import find_copies
 from lshfast.join.groups import by_preference
-from lshfast.join.jaccard import CROWD, Comparison, Rows, verify
+from lshfast.join.jaccard import Rows, verify
 from lshfast.join.pair_arrays import PAIRS_AT_ONCE, sorted_pairs
 from lshfast.kernels import grouping as kernels
 from lshfast.kernels.bands import sorted_numbers

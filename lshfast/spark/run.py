@@ -28,7 +28,7 @@ from lshfast._engine.account.report import Summary
 from lshfast._engine.clock import Stage
 from lshfast._engine.pairs.listed import lists_copies
 from lshfast._engine.plan import Plan
-from lshfast.join.jaccard import least_agreement
+from lshfast.join.screening import least_agreement
 from lshfast.shingling import CommonShingles
 from lshfast.spark.components import (
     Components,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_args
 
 from lshfast._common.checks import check_bytes, check_int
+from lshfast._common.choices import PairMeasure
 from lshfast._common.progress import Progress
 from lshfast._engine.account.report import Summary
 from lshfast._engine.indexes.run_indexes import (
@@ -22,7 +23,6 @@ from lshfast._engine.options.rules import options_of, takes_options
 from lshfast._engine.pages.run_pages import PageOutput
 from lshfast._engine.pairs.listed import check_listing
 from lshfast._engine.plan import Grouping, Plan, check_bands_only
-from lshfast.join.jaccard import PairMeasure
 from lshfast.shingling import Unit
 from lshfast.stages.execution import ExecutorName, executor_of, run_plan
 from lshfast.stages.page import write_page_of_run

@@ -30,10 +30,11 @@ from lshfast._common.urls import compared_parts
 from lshfast._common.visible import is_writable
 from lshfast.banding.bands import Bands, check_recall, check_threshold, least_slots
 from lshfast.families.set_distances import overlaps
+from lshfast.join.comparison import Comparison
 from lshfast.join.copies import find_copies
 from lshfast.join.group_pairs import pairs_for_groups
 from lshfast.join.groups import Groups, by_preference, smallest, star_groups
-from lshfast.join.jaccard import Comparison, check_measure
+from lshfast.join.jaccard import check_measure
 from lshfast.join.star_join import star_pairs
 from lshfast.join.thresholds import rule_of
 from lshfast.kernels.sketch import MAX_NUM_PERM

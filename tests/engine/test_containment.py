@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import lshfast
 from lshfast import Bands, MinHasher, TokenSets, find_copies, verify
+from lshfast.join.comparison import Comparison, WalkLimits
 from lshfast.join.group_pairs import pairs_for_groups
 from lshfast.join.groups import larger_first
-from lshfast.join.jaccard import Comparison, WalkLimits
 from lshfast.kernels import sets
 from tests.cli.commands import run
 from tests.conftest import csr

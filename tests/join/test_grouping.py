@@ -20,10 +20,11 @@ from lshfast import (
     verify,
 )
 from lshfast.join import group_pairs, short_rows
+from lshfast.join.comparison import SCREENED, Comparison, WalkLimits
 from lshfast.join.group_pairs import pairs_for_groups
 from lshfast.join.groups import larger_first
-from lshfast.join.jaccard import SCREENED, Comparison, WalkLimits, estimate, screen
 from lshfast.join.pair_arrays import as_pairs
+from lshfast.join.screening import estimate, screen
 from lshfast.kernels import available, use
 from lshfast.kernels import bands as band_kernels
 from lshfast.kernels import grouping as kernels

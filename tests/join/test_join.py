@@ -22,7 +22,9 @@ from lshfast import (
 )  # fmt: skip
 from lshfast.join import PAIR
 from lshfast.join.all_pairs import AllPairs
-from lshfast.join.jaccard import Comparison
+from lshfast.join.comparison import Comparison
+from lshfast.join.pair_arrays import as_pairs
+from lshfast.join.screening import estimate, screen
 from lshfast.kernels import grouping as kernels
 from tests.reference import minhash, sets
 
@@ -385,12 +387,12 @@ def all_pairs(rows, threshold, exact, copies, batch):
     i, j = candidates(keys, copies=copies)
     assert found.candidates == len(i)
     if exact:
-        stay = VERIFY.screen(signatures, i, j, threshold)
+        stay = screen(signatures, i, j, threshold)
         expected = verify(sets, i[stay], j[stay], threshold)
     else:
-        similarity = VERIFY.estimate(signatures, i, j)
+        similarity = estimate(signatures, i, j)
         stay = similarity >= threshold
-        expected = VERIFY.as_pairs(i[stay], j[stay], similarity[stay])
+        expected = as_pairs(i[stay], j[stay], similarity[stay])
     return batches, expected
 
 

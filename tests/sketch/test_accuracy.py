@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lshfast import Bands, MinHasher, TokenSets, choose_bands
-from lshfast.join.jaccard import screen
+from lshfast.join.screening import screen
 from lshfast.kernels import sketch as kernels
 from tests.reference.hashing import Domain, P, draw, multiplier
 

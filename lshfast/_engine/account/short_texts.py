@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lshfast._common import decimal_codes
+from lshfast._common.choices import PairMeasure
 from lshfast._common.rows import evenly_spaced
 from lshfast._common.types import BoolArray, Float64Array, Int64Array
 from lshfast._engine.account.display import SIMILARITY_NAMES
@@ -27,7 +28,6 @@ from lshfast._engine.account.normal_forms import (
 from lshfast._engine.columns import Column, ShingledTexts
 from lshfast._engine.plan import Plan
 from lshfast._io.stored_texts import StoredTexts
-from lshfast.join.jaccard import PairMeasure
 from lshfast.kernels.text import TextError, Texts
 from lshfast.shingling import Shingles, Unit
 

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from lshfast._common.choices import Kind
+from lshfast._common.choices import Kind, PairMeasure
 from lshfast._common.display import bands_and_rows
 from lshfast._engine.plan import SETS, Plan, make_plan
 from lshfast.banding.bands import choose_bands
-from lshfast.join.jaccard import PairMeasure
 from lshfast.shingling import shingles_of_texts
 
 if TYPE_CHECKING:

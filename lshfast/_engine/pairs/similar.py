@@ -13,8 +13,8 @@ from lshfast._engine.pairs.listed import PairArray, listed, lists_copies
 from lshfast._engine.plan import Plan
 from lshfast._engine.sketching import SketchedRows
 from lshfast.join.all_pairs import AllPairs
+from lshfast.join.comparison import Comparison
 from lshfast.join.copies import copy_pairs
-from lshfast.join.jaccard import Comparison
 from lshfast.join.pair_arrays import PAIR, sort_pairs
 
 if TYPE_CHECKING:

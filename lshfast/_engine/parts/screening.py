@@ -14,8 +14,8 @@ from lshfast._common.types import BoolArray, Int64Array
 from lshfast._engine.clock import Clock
 from lshfast._engine.plan import Plan
 from lshfast._engine.sketching import Sketched, sketched
+from lshfast.join.comparison import SCREENED
 from lshfast.join.external.slot_file import SlotFile
-from lshfast.join.jaccard import SCREENED
 from lshfast.join.shared_slots import UInt32Array
 from lshfast.kernels.text import Texts
 
