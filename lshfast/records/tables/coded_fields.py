@@ -26,14 +26,12 @@ from lshfast.records.tables.record_table import (
     plain_value,
 )
 from lshfast.records.values.forms import Reader, latin_texts, numbers_of, readers_of
-from lshfast.records.values.missing import (
-    Marker,
-    MissingValues,
-    are_given,
+from lshfast.records.values.markers import (
     marked_digits,
     marked_numbers,
     marked_words,
 )
+from lshfast.records.values.missing import Marker, MissingValues, are_given
 
 EXAMPLES = 3  # of values that are not of the kind of their field
 RECOGNISED = MissingValues()
