@@ -3,8 +3,9 @@
 Files:
 
 - listing.py, sources.py: which files the inputs are; where their bytes come from.
-- files.py, corpus.py, batches.py, keys.py, cells.py: what readers share; the rows of several
-  inputs, in two passes, and their batches; ids and order values; cells of CSV as typed values.
+- files.py, corpus.py, batches.py, row_places.py, keys.py, cells.py: what readers share; the rows of
+  several inputs, in two passes, and their batches; the lines of rows; ids and order values; cells
+  of CSV as typed values.
 - encodings.py, lines.py, line_buffers.py: decoding; lines of plain and compressed files; lines in
   a buffer.
 - csv_files.py, jsonl.py, parquet.py, arrow_files.py, npy_files.py, folder.py, text_lines.py: one

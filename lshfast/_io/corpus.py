@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from array import array
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -46,6 +45,7 @@ from lshfast._io.keys import IDS, ORDERS, UNSIGNED, Ids, RowKeys
 from lshfast._io.listing import list_files
 from lshfast._io.notes import other_delimiters
 from lshfast._io.readers import READERS, check_column, columns_of, values_of
+from lshfast._io.row_places import RowPlaces
 from lshfast._io.row_types import RowTypes
 from lshfast._io.stored_texts import LinesOfFile, StoredTexts
 from lshfast._io.string_file import RejectFile, StringFile
@@ -279,12 +279,9 @@ class Corpus:
     def _reset(self) -> None:
         self.complete = False
         self.rejected = []
-        self._lines = array("q")
         self.lines_of_last_file = 0
-        self._first: list[int] = []  # by file: the number of its first row
-        # By file: where its rows begin and end; None if they cannot be read there, or memory is
-        # limited.
-        self._places: list[tuple[array[int], array[int]] | None] = []
+        # Where rows begin and end is not kept if memory is limited.
+        self._places = RowPlaces(keeps_spans=not self._folder)
         self._keys = RowKeys(self.layout, self._known_place, self._folder, self._prefix)
         self._row_types: RowTypes | None = None
 
@@ -337,7 +334,7 @@ class Corpus:
     @property
     def accepted(self) -> int:
         """Return the number of good rows; only these are numbered."""
-        return len(self._lines)
+        return len(self._places)
 
     @property
     def read(self) -> int:
@@ -378,7 +375,7 @@ class Corpus:
         file = self._file(row)
         if file.format == "text":
             return file.name, None
-        return file.name, file.line_in_file(self._lines[row])
+        return file.name, file.line_in_file(self._places.line_of(row))
 
     def _known_place(self, row: int) -> tuple[str, int | None]:
         """Return the place of a row, without its line if those before cannot be read."""
@@ -392,7 +389,7 @@ class Corpus:
         file = self._file(row)
         if file.format == "text":
             return file.fault(None, reason)
-        return file.fault_in_file(self._lines[row], reason)
+        return file.fault_in_file(self._places.line_of(row), reason)
 
     def key(self, row: int) -> str | int:
         """Return the key of a row: its id, else ``PATH:LINE``, or PATH for a file of one text."""
@@ -410,13 +407,12 @@ class Corpus:
         ids = self.ids
         if isinstance(ids, StringFile):
             return list(ids.take(rows))
-        numbers = np.searchsorted(self._first, rows, side="right") - 1
-        different_numbers, places = np.unique(numbers, return_inverse=True)
-        files = [self.files[number] for number in different_numbers.tolist()]
+        numbers, places = np.unique(self._places.files_of(rows), return_inverse=True)
+        files = [self.files[number] for number in numbers.tolist()]
         if ids is not None or any(file.format == "text" for file in files):
             return [self.key(row) for row in rows.tolist()]
         lines_before = np.array([file.line_in_file(0) for file in files], np.int64)
-        lines = lines_before[places] + self._lines_of(rows)
+        lines = lines_before[places] + self._places.lines_of(rows)
         names = [file.name for file in files]
         return [
             f"{names[place]}:{line}"
@@ -434,9 +430,7 @@ class Corpus:
 
     def span(self, index: int) -> tuple[int, int]:
         """Return the half-open range of the rows of ``files[index]``."""
-        is_last = index + 1 == len(self._first)
-        end = self.accepted if is_last else self._first[index + 1]
-        return self._first[index], end
+        return self._places.rows_of_file(index)
 
     def batches(self) -> Iterator[Batch]:
         """Read all inputs once, and record the position of each row.
@@ -462,23 +456,23 @@ class Corpus:
         if len(other_files) < len(self.files) and self.layout.judged:
             self._row_types = RowTypes(self.layout, other_files, self.types)
         pending: list[Any] = []
-        places: list[StoredTexts | None] = []
-        size = source = 0
+        stored_texts: list[StoredTexts | None] = []
+        size = 0
+        source = 0
         for file in self.files:
-            self._first.append(self.accepted)
-            self._places.append(None if self._folder else (array("q"), array("q")))
+            self._places.begin_file()
             last_position = 0
-            for block, texts, place in self._admitted_blocks(file):
+            for block, texts, stored in self._admitted_blocks(file):
                 if len(texts):
                     fits = size + block.size <= self.layout.batch_bytes
                     if pending and not (fits and can_join(pending[-1], texts)):
-                        yield batch_of(pending, source, places)
+                        yield batch_of(pending, source, stored_texts)
                         pending = []
-                        places = []
+                        stored_texts = []
                         size = 0
                         source = 0
                     pending.append(texts)
-                    places.append(place)
+                    stored_texts.append(stored)
                     size += block.size
                 source += block.position - last_position
                 last_position = block.position
@@ -489,7 +483,7 @@ class Corpus:
                 self.check_in_rows(column)
         self.complete = True
         if pending or source:
-            yield batch_of(pending, source, places)
+            yield batch_of(pending, source, stored_texts)
 
     def _admitted_blocks(
         self, file: File
@@ -544,18 +538,18 @@ class Corpus:
         DataError
             If the file has changed since it was listed, or cannot be read.
         """
-        if len(rows):
-            file = self.files[index]
-            numbers = self._lines_of(rows)
-            places = self._places[index] if self._places else None
-            if join_lines and places is not None:
-                at = rows - self._first[index]
-                starts, stops = (np.frombuffer(each, np.int64)[at] for each in places)
-                yield from jsonl_again.joined_at(file, starts, stops)
-            elif join_lines:
-                yield from jsonl_again.joined_again(file, numbers)
-            else:
-                yield from READERS[file.format].again(file, numbers)
+        if not len(rows):
+            return
+        file = self.files[index]
+        lines = self._places.lines_of(rows)
+        if not join_lines:
+            yield from READERS[file.format].again(file, lines)
+            return
+        spans = self._places.spans_of(index, rows)
+        if spans is None:
+            yield from jsonl_again.joined_again(file, lines)
+        else:
+            yield from jsonl_again.joined_at(file, *spans)
 
     def texts_of(self, rows: Rows) -> Iterator[tuple[Rows, Any, int]]:
         """Read the texts of some rows again.
@@ -602,10 +596,8 @@ class Corpus:
         """Yield each file with those of some rows that are in it, and their lines."""
         for index, file in enumerate(self.files):
             low, high = np.searchsorted(rows, self.span(index))
-            yield file, rows[low:high], self._lines_of(rows[low:high])
-
-    def _lines_of(self, rows: Rows) -> Rows:
-        return np.frombuffer(self._lines, np.int64)[rows]
+            file_rows = rows[low:high]
+            yield file, file_rows, self._places.lines_of(file_rows)
 
     def values_of(self, rows: Rows, column: str) -> Iterator[tuple[Rows, list[str]]]:
         """Read a column of some rows again, ascending; yield rows and values as pages show them.
@@ -655,10 +647,7 @@ class Corpus:
         What `hold_in_files` has put into files is not part of it; `files_of_state` names these
         files.
         """
-        arrays: dict[str, Any] = {
-            "lines": np.array(self._lines, np.int64),
-            "starts": np.array(self._first, np.int64),
-        }
+        arrays: dict[str, Any] = dict(self._places.state())
         values: dict[str, Any] = {}
         for name, column in (("ids", self._keys.ids), ("orders", self._keys.orders)):
             if isinstance(column, list):
@@ -714,8 +703,7 @@ class Corpus:
             name.removeprefix(self._prefix): os.path.join(self._folder or "", name)
             for name in files
         }
-        self._lines.frombytes(arrays["lines"].tobytes())
-        self._first = arrays["starts"].tolist()
+        self._places = RowPlaces.restored(arrays)
         if REJECTS in paths:
             self.rejected = RejectFile(paths[REJECTS], values["rejected"])
         else:
@@ -747,9 +735,7 @@ class Corpus:
         self.complete = True
 
     def _file(self, row: int) -> File:
-        if not 0 <= row < self.accepted:
-            raise IndexError(f"row must be in [0, {self.accepted}), not {row}")
-        return self.files[bisect_right(self._first, row) - 1]
+        return self.files[self._places.file_of(row)]
 
     def _admit(self, file: File, block: Block) -> tuple[Any, StoredTexts | None]:
         """Number the good rows of a block and return their texts and places; reject the others."""
@@ -763,22 +749,13 @@ class Corpus:
                 block.bad.setdefault(row, long_row(file))
         row_types = self._row_types if file.format == "jsonl" else None
         if not block.bad and not self.layout.recorded and row_types is None:
-            self._lines.frombytes(np.asarray(block.lines, np.int64).tobytes())
-            self._note_places(block.spans)
-            return block.texts, None if self._convert else _stored(
-                file, block.texts, block.spans
-            )
+            self._places.add_lines(block.lines)
+            self._places.add_spans(block.spans)
+            if self._convert is not None:
+                return block.texts, None
+            return block.texts, _stored(file, block.texts, block.spans)
         good = self._number_rows(file, block, row_types)
         return self._texts_of_rows(file, block, good)
-
-    def _note_places(self, spans: tuple[Rows, Rows] | None) -> None:
-        """Record where the next good rows of the file begin and end."""
-        places = self._places[-1]
-        if spans is None or places is None:
-            self._places[-1] = None
-            return
-        for ends, each in zip(places, spans, strict=True):
-            ends.frombytes(np.asarray(each, np.int64).tobytes())
 
     def _number_rows(
         self, file: File, block: Block, row_types: RowTypes | None
@@ -806,7 +783,7 @@ class Corpus:
                 if reason is not None and row_types is not None:
                     row_types.undo()
             if reason is None:
-                self._lines.append(line)
+                self._places.add_line(line)
                 good.append(i)
                 continue
             fault = file.fault(None if file.format == "text" else line, reason)
@@ -818,11 +795,11 @@ class Corpus:
     ) -> tuple[Any, StoredTexts | None]:
         """Return the texts of some rows of a block, and where these can be read again."""
         if isinstance(block.texts, list):
-            self._note_places(None)
+            self._places.add_spans(None)
             return [block.texts[i] for i in good], None
         rows = np.array(good, np.int64)
         spans = block.spans and (block.spans[0][rows], block.spans[1][rows])
-        self._note_places(spans)
+        self._places.add_spans(spans)
         if self._convert is not None:
             return block.texts.take(rows), None
         if not isinstance(block.texts, Texts):
