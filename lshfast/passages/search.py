@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lshfast._common.progress import Progress
+from lshfast._common.rows import run_begins
 from lshfast._common.threads import ordered_map, pieces
 from lshfast._common.types import BoolArray, Int64Array, RecordArray
 from lshfast.kernels import bands, passages
@@ -43,14 +44,21 @@ class Seeds(NamedTuple):
 
 
 class RowRuns(NamedTuple):
-    """Units of texts: `units` of them from unit `start` of text `rows`."""
+    """Runs of units: `units` units of text `rows`, from its unit `start` on; each int64 (n,)."""
 
     rows: Int64Array
     start: Int64Array
     units: Int64Array
 
 
-NO_RUNS = RowRuns(*(np.zeros(0, np.int64),) * 3)
+class RowMatches(NamedTuple):
+    """Matches by text: `units` units from unit `x_unit` of text `x`, and `y_unit` of `y`."""
+
+    x: Int64Array
+    x_unit: Int64Array
+    y: Int64Array
+    y_unit: Int64Array
+    units: Int64Array
 
 
 class MatchesWithin(NamedTuple):
@@ -65,14 +73,8 @@ class MatchesWithin(NamedTuple):
     later_runs: RowRuns
 
 
-class RowMatches(NamedTuple):
-    """Matches by text: `units` units from unit `x_unit` of text `x`, and `y_unit` of `y`."""
-
-    x: Int64Array
-    x_unit: Int64Array
-    y: Int64Array
-    y_unit: Int64Array
-    units: Int64Array
+_NONE = np.zeros(0, np.int64)
+NO_RUNS = RowRuns(_NONE, _NONE, _NONE)
 
 
 def search_within(
@@ -89,11 +91,7 @@ def search_within(
     With `word_bits`, words are compared by hashes of this number of bits. Then a match may have
     different words with equal hashes; the caller compares them.
     """
-    sizes = HashGroups(samples.hashes)
-    shared = np.zeros(len(samples.hashes), np.bool_)
-    shared[sizes.members[np.repeat(sizes.sizes > 1, sizes.sizes)]] = True
-    del sizes
-    rows, samples = samples.select(shared)
+    rows, samples = samples.select(_are_shared(samples))
     compared = texts.take(rows)
     if word_bits is None:
         column = number_units(
@@ -105,9 +103,7 @@ def search_within(
     low, high = samples.windows(places)
     groups = HashGroups(samples.hashes)
     group, rank = groups.of_items()
-    crowded = np.zeros(len(groups.sizes), np.bool_)
-    if plan.most_copies is not None:
-        crowded = groups.sizes > plan.most_copies
+    crowded = _are_crowded(groups, plan)
     counts = np.where(crowded[group], 0, rank)
     seeds = (
         Seeds(places[i], places[j], low[j], high[j])
@@ -115,7 +111,7 @@ def search_within(
     )
     total = int(counts.sum())
     parts = [
-        _extended(
+        _extend(
             column,
             column,
             seeds,
@@ -125,14 +121,14 @@ def search_within(
             progress=progress,
         )
     ]
-    runs = [Runs(*(np.zeros(0, np.int64),) * 3)]
+    runs = [Runs(_NONE, _NONE, _NONE)]
     for members in _crowded_members(groups, crowded, high - low + 1):
         windows = WindowGroups(
             column, low[members], high[members], plan.length, plan.most_copies or 0
         )
         group, rank = windows.rare.of_items()
         parts.append(
-            _extended(
+            _extend(
                 column,
                 column,
                 _window_seeds(windows, windows.places, group, rank),
@@ -140,7 +136,7 @@ def search_within(
             )
         )
         runs.append(windows.later_runs())
-    matches = _finished(column, column, parts, runs, plan)
+    matches = _with_covers(column, column, parts, runs, plan)
     matches_by_row = _by_row(matches, column, rows, column, rows)
     if plan.more_than is None:
         return MatchesWithin(matches_by_row, NO_RUNS, NO_RUNS)
@@ -151,6 +147,21 @@ def search_within(
         _runs_by_row(column, rows, x, units),
         _runs_by_row(column, rows, y, units),
     )
+
+
+def _are_shared(samples: Samples) -> BoolArray:
+    """Return which samples occur more than once."""
+    groups = HashGroups(samples.hashes)
+    are_shared = np.zeros(len(samples.hashes), np.bool_)
+    are_shared[groups.members[np.repeat(groups.sizes > 1, groups.sizes)]] = True
+    return are_shared
+
+
+def _are_crowded(groups: HashGroups, plan: PassagePlan) -> BoolArray:
+    """Return which groups have more samples than `most_copies`, if the plan limits them."""
+    if plan.most_copies is None:
+        return np.zeros(len(groups.sizes), np.bool_)
+    return groups.sizes > plan.most_copies
 
 
 def _runs_by_row(
@@ -210,9 +221,7 @@ class HeldTexts:
         )
         self._places = self._column.place(samples.places, samples.per_row)
         self._groups = groups = HashGroups(samples.hashes)
-        self._crowded = np.zeros(len(groups.sizes), np.bool_)
-        if plan.most_copies is not None:
-            self._crowded = groups.sizes > plan.most_copies
+        self._crowded = _are_crowded(groups, plan)
         members = np.sort(groups.members[np.repeat(self._crowded, groups.sizes)])
         low, high = samples.windows(self._places)
         self._windows = WindowGroups(
@@ -251,10 +260,10 @@ class HeldTexts:
         counts = np.where(self._crowded[group], 0, self._groups.sizes[group])
         pairs = self._groups.pairs(group, counts)
         seeds = (Seeds(self._places[i], places[j], low[j], high[j]) for i, j in pairs)
-        few_matches = _extended(self._column, column, seeds, self._plan)
+        few_matches = _extend(self._column, column, seeds, self._plan)
         crowded = self._crowded[group]
         matches, runs, windows = self._find_crowded(column, low[crowded], high[crowded])
-        matches = _finished(
+        matches = _with_covers(
             self._column, column, [few_matches, matches], [runs], self._plan
         )
         return _by_row(matches, self._column, self._rows, column, rows), windows
@@ -265,7 +274,7 @@ class HeldTexts:
         windows = self._windows
         places, group = windows.find(column, low, high)
         seeds = _window_seeds(windows, places, group, windows.rare.sizes[group])
-        matches = _extended(self._column, column, seeds, self._plan)
+        matches = _extend(self._column, column, seeds, self._plan)
         common = windows.common[group]
         return (
             matches,
@@ -284,7 +293,7 @@ class HeldTexts:
         return self._rows[rows], units
 
 
-def _extended(
+def _extend(
     a: UnitTexts,
     b: UnitTexts,
     seeds: Iterable[Seeds],
@@ -296,15 +305,17 @@ def _extended(
 ) -> Matches:
     """Return the maximal matches of seeds, of which there are `total`."""
 
-    def extend(part: Seeds) -> tuple[int, Matches]:
+    def extend_part(part: Seeds) -> tuple[int, Matches]:
         order = bands.order((part.y - part.x + len(a.units)).astype(np.uint64))
         x, y, low, high = (column[order] for column in part)
-        sizes = plan.size, plan.length
-        return len(order), passages.extend(a.units, b.units, x, y, low, high, *sizes)
+        matches = passages.extend(
+            a.units, b.units, x, y, low, high, plan.size, plan.length
+        )
+        return len(order), matches
 
     parts = [np.empty(0, passages.MATCH)]
     seed_count = 0
-    for count, matches in ordered_map(extend, seeds, threads):
+    for count, matches in ordered_map(extend_part, seeds, threads):
         parts.append(matches)
         seed_count += count
         if progress:
@@ -312,20 +323,17 @@ def _extended(
     return np.concatenate(parts)
 
 
-def _finished(
+def _with_covers(
     a: UnitTexts,
     b: UnitTexts,
     parts: Iterable[Matches],
     runs: Iterable[Runs],
     plan: PassagePlan,
 ) -> Matches:
-    """Return matches once each, and with them those that cover the runs."""
+    """Return the matches of all parts once each, and after them those that cover the runs."""
     matches = np.concatenate(list(parts))
     matches = matches[np.lexsort((matches["x"], matches["y"]))]
-    again = (matches["x"][1:] == matches["x"][:-1]) & (
-        matches["y"][1:] == matches["y"][:-1]
-    )
-    matches = matches[np.append(True, ~again)] if len(matches) else matches
+    matches = matches[run_begins(matches["x"], matches["y"])]
     x, y, counts = (np.concatenate(column) for column in zip(*runs, strict=True))
     order = bands.order(y.astype(np.uint64))
     ends = matches["y"] + matches["length"]
