@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lshfast._common.rows import int64_range, runs_of
+from lshfast._common.rows import int64_range, run_begins, runs_of
 from lshfast._common.types import Int64Array, RecordArray
 from lshfast.kernels.sets import components
 from lshfast.passages.spans import Spans, union_of
@@ -115,9 +115,7 @@ def crowds_of(spans: Spans, within: bool) -> Crowds:
     crowds = crowd_of_run[by_crowd]
     texts = texts_of_runs[by_crowd]
     crowd_starts, _ = runs_of(crowds)
-    is_new_text = np.ones(len(crowds), np.int64)
-    is_new_text[1:] = texts[1:] != texts[:-1]
-    is_new_text[crowd_starts] = 1
+    is_new_text = run_begins(crowds, texts).astype(np.int64)
     sizes = np.add.reduceat(is_new_text, crowd_starts)
     place = np.searchsorted(crowds[crowd_starts], crowd_of_run[first_runs])
     first = texts[crowd_starts][place]

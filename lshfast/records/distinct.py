@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lshfast._common.rows import run_begins
 from lshfast._common.types import BoolArray, Int64Array
 from lshfast.kernels import bands as kernels
 
@@ -34,8 +35,7 @@ def distinct_numbers(numbers: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int64
     """
     order = kernels.order(np.ascontiguousarray(numbers).view(np.uint64))
     ordered = numbers[order]
-    is_first = np.ones(len(ordered), bool)
-    is_first[1:] = ordered[1:] != ordered[:-1]
+    is_first = run_begins(ordered)
     places = np.empty(len(order), np.int64)
     places[order] = np.cumsum(is_first, dtype=np.int64) - 1
     return ordered[is_first], places

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lshfast._common.rows import int64_range
+from lshfast._common.rows import int64_range, run_begins
 from lshfast._common.types import Int64Array
 from lshfast._engine.clock import Clock
 from lshfast.kernels.text import HashKey, Texts
@@ -120,12 +120,11 @@ def _sample_columns(samples: Samples) -> dict[str, Any]:
     order = np.lexsort((samples.hashes, row))
     row = row[order]
     hashes = samples.hashes[order]
-    again = np.zeros(len(row), np.bool_)
-    again[1:] = (row[1:] == row[:-1]) & (hashes[1:] == hashes[:-1])
-    counts = np.bincount(row[~again], minlength=n)
-    repeats = np.bincount(row[again], minlength=n) > 0
+    is_first = run_begins(row, hashes)
+    counts = np.bincount(row[is_first], minlength=n)
+    repeats = np.bincount(row[~is_first], minlength=n) > 0
     return {
-        "keys": binary_lists(hashes[~again], counts),
+        "keys": binary_lists(hashes[is_first], counts),
         "repeats": pa.array(repeats),
     }
 

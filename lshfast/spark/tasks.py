@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast._common.rows import int64_range
+from lshfast._common.rows import int64_range, run_begins, runs_of
 from lshfast._common.run_key import P
 from lshfast._common.threads import pieces
 from lshfast._common.types import Int64Array
@@ -296,8 +296,7 @@ def edges_of(first_nodes: npt.NDArray[Any], second_nodes: npt.NDArray[Any]) -> B
     order = np.lexsort((low, high))
     low = low[order]
     high = high[order]
-    is_kept = low != high
-    is_kept[1:] &= (low[1:] != low[:-1]) | (high[1:] != high[:-1])
+    is_kept = (low != high) & run_begins(low, high)
     return pa.RecordBatch.from_pydict({"u": high[is_kept], "v": low[is_kept]})
 
 
@@ -355,8 +354,7 @@ class ScreenTask(WorkerTask):
             key, node, codes = rows
             if not len(node):
                 continue
-            starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
-            stops = np.append(starts[1:], len(node))
+            starts, stops = runs_of(key)
             edges = [np.empty((2, 0), np.int64)]
             for start, stop in zip(
                 starts[:-1].tolist(), stops[:-1].tolist(), strict=True

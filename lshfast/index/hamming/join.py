@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from lshfast._common.checks import Seed, check_int, check_seed
 from lshfast._common.progress import Progress
-from lshfast._common.rows import int64_range
+from lshfast._common.rows import int64_range, run_begins
 from lshfast._common.threads import ordered_map, thread_count
 from lshfast._common.types import Int64Array, UInt64Array
 from lshfast.families.packed import codes_of
@@ -162,9 +162,8 @@ def pairs_within(
 def _once(pairs: UInt64Array) -> UInt64Array:
     """Return each of some pairs once, sorted. `np.unique` hashes, which takes ten times as long."""
     pairs = np.sort(pairs)
-    again = np.zeros(len(pairs), np.bool_)
-    again[1:] = pairs[1:] == pairs[:-1]
-    return pairs[~again] if again.any() else pairs
+    is_first = run_begins(pairs)
+    return pairs if is_first.all() else pairs[is_first]
 
 
 def _pairs(

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from lshfast._common.rows import run_begins
 from lshfast._common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.kernels import pairs as kernels
 from lshfast.kernels.bands import sorted_numbers
@@ -37,11 +38,7 @@ def combined_keys(coded: list[CodedField]) -> tuple[UInt64Array, UInt64Array]:
 def distinct_places(parts: list[UInt64Array]) -> UInt64Array:
     """Return the places of several arrays, ascending, each once."""
     places = sorted_numbers(np.concatenate([np.empty(0, np.uint64), *parts]))
-    return (
-        places[np.concatenate([[True], places[1:] != places[:-1]])]
-        if len(places)
-        else places
-    )
+    return places[run_begins(places)]
 
 
 def check_total(pairs: int) -> None:

@@ -18,6 +18,7 @@ from itertools import chain, combinations
 import numpy as np
 import numpy.typing as npt
 
+from lshfast._common.rows import runs_of
 from lshfast._common.types import BoolArray, Int64Array
 from lshfast.kernels import bands as kernels
 from lshfast.records.tables.coded_fields import CodedField
@@ -155,8 +156,8 @@ def equal_pairs(numbers: npt.NDArray[np.uint64]) -> float:
 def sizes_of_groups(numbers: npt.NDArray[np.uint64]) -> Int64Array:
     """Return how often each number occurs."""
     ordered = kernels.sorted_numbers(numbers.copy())  # sorted in place
-    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-    return np.diff(np.append(starts, len(ordered)))
+    starts, stops = runs_of(ordered)
+    return stops - starts
 
 
 def part_of_members(fields: Sequence[CodedField], linked: Int64Array) -> float:
