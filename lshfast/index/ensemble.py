@@ -24,8 +24,8 @@ from lshfast.index.entries import (
     tree_widths,
 )
 from lshfast.index.entry_file import EntryFile
-from lshfast.index.key_pairs import KeyPairs, pairs_with_others
-from lshfast.index.keys import Column, concatenate, listed
+from lshfast.index.key_pairs import KeyPairs, joined_batches, pairs_with_others
+from lshfast.index.keys import Column, listed
 from lshfast.index.matches import Match, Matches, best_first, joined_answers
 from lshfast.index.memory_index import MemoryIndex
 from lshfast.index.search_plan import missed
@@ -536,10 +536,7 @@ class LSHEnsemble(MemoryIndex):
                 threads=threads,
             )
             batches.append(pairs_with_others(keys, answers))
-        left_keys = concatenate([batch[0] for batch in batches])
-        right_keys = concatenate([batch[1] for batch in batches])
-        similarity = np.concatenate([np.empty(0), *(batch[2] for batch in batches)])
-        return KeyPairs(left_keys, right_keys, similarity)
+        return KeyPairs(*joined_batches(batches))
 
     def describe(self) -> str:
         """Return the trees, the recall, and the greatest set of each partition as text.

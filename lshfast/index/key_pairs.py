@@ -128,6 +128,17 @@ def pairs_with_others(
     )
 
 
+def joined_batches(
+    batches: list[tuple[Column, Column, Float64Array]],
+) -> tuple[Column, Column, Float64Array]:
+    """Return the pairs (left, right, value) of several batches, one after the other."""
+    return (
+        concatenate([left_keys for left_keys, _, _ in batches]),
+        concatenate([right_keys for _, right_keys, _ in batches]),
+        np.concatenate([np.empty(0), *(values for _, _, values in batches)]),
+    )
+
+
 def pairs_once(
     batches: list[tuple[Column, Column, Float64Array]],
 ) -> tuple[Column, Column, Float64Array]:
@@ -135,9 +146,7 @@ def pairs_once(
 
     The lesser key of a pair is first, or the one that occurs first if keys cannot be compared.
     """
-    left_keys = concatenate([batch[0] for batch in batches])
-    right_keys = concatenate([batch[1] for batch in batches])
-    values = np.concatenate([np.empty(0), *(batch[2] for batch in batches)])
+    left_keys, right_keys, values = joined_batches(batches)
     columns = _alike(left_keys, right_keys)
     if columns is not None:
         names: Column = np.unique(np.concatenate(columns))

@@ -58,17 +58,7 @@ class AllPairs:
             counts,
             signatures,
             members[meeting],
-            self._least(),
-        )
-
-    def _least(self) -> int:
-        """Return the smallest number of equal slots that a candidate must have."""
-        k = self._signatures.shape[1]
-        comparison = self._comparison
-        if comparison.exact:
-            return comparison.least_slots(k)
-        return next(
-            slots for slots in range(k + 1) if slots / k >= comparison.threshold
+            comparison.least_shared(signatures.shape[1]),
         )
 
     @property

@@ -28,7 +28,7 @@ from lshfast._engine.account.report import Summary
 from lshfast._engine.clock import Stage
 from lshfast._engine.pairs.listed import lists_copies
 from lshfast._engine.plan import Plan
-from lshfast.join.screening import least_agreement
+from lshfast.join.comparison import Comparison
 from lshfast.shingling import CommonShingles
 from lshfast.spark.components import (
     Components,
@@ -423,11 +423,8 @@ class Run:
 
     def _least(self) -> int:
         """Return the least number of equal slots of a similar pair."""
-        k = self.plan.hasher.num_perm
-        plan = self.plan
-        if plan.verify == "exact":
-            return least_agreement(k, plan.threshold)
-        return next(slots for slots in range(k + 1) if slots / k >= plan.threshold)
+        comparison = Comparison(self.plan.threshold, self.plan.verify == "exact")
+        return comparison.least_shared(self.plan.hasher.num_perm)
 
     def _find_groups(self, sets: TextSets) -> DataFrame:
         """Return the removed texts, and the figures of each batch in a row without id."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from lshfast._common.mixing import mix64
 from lshfast._common.types import Float64Array, Int64Array, UInt64Array
 from lshfast._engine.pairs.listed import PairArray
 from lshfast.join.pair_arrays import PAIR
@@ -96,7 +97,4 @@ def _hashes(pairs: PairArray, seed: int) -> UInt64Array:
 
 def _mixed(words: UInt64Array) -> UInt64Array:
     """Return words after a step of splitmix64 (Steele, Lea and Flood 2014)."""
-    mixed = words + np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
+    return mix64(words + np.uint64(0x9E3779B97F4A7C15))

@@ -26,6 +26,7 @@ from lshfast.records.comparison.full_names import are_texts
 from lshfast.records.distinct import distinct_numbers, places_among
 from lshfast.records.linkage import BlockingRule, Linkage
 from lshfast.records.tables.coded_fields import CodedField
+from lshfast.records.tables.content import sampled_rows
 from lshfast.records.tables.fields import Kind
 from lshfast.records.tables.record_table import RecordTable
 from lshfast.records.weights.calibration import MOST_ROWS
@@ -123,7 +124,7 @@ class RuleSample:
     def of(cls, linkage: Linkage) -> RuleSample:
         """Draw a sample; the same for the same seed."""
         rows = [
-            sampled_rows(size, [linkage.seed, 3, side])
+            sampled_rows(size, SAMPLE_ROWS, [linkage.seed, 3, side])
             for side, size in enumerate(linkage.sizes)
         ]
         if linkage.b is None:
@@ -285,13 +286,6 @@ def reached_seeds(sample: RuleSample, keys: list[BlockingRule]) -> UInt64Array |
     rows_a, rows_b = sample.rows
     places = rows_a[i[is_similar]] * sample.whole.sizes[1] + rows_b[j[is_similar]]
     return places.astype(np.uint64)
-
-
-def sampled_rows(size: int, seed: list[int]) -> Int64Array:
-    """Return rows of a table, ascending: all, or SAMPLE_ROWS."""
-    if size <= SAMPLE_ROWS:
-        return np.arange(size, dtype=np.int64)
-    return np.sort(np.random.default_rng(seed).choice(size, SAMPLE_ROWS, replace=False))
 
 
 def sampled_field(field: CodedField, sample: list[Int64Array]) -> CodedField:

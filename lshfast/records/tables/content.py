@@ -132,7 +132,7 @@ def fields_that_may_share(fields: Sequence[CodedField]) -> BoolArray:
 
 
 def sampled_rows(size: int, most: int, seed: Sequence[int]) -> Int64Array:
-    """Return some rows of a table, ascending."""
+    """Return rows of a table, ascending: all, or a random sample of `most`."""
     if size <= most:
         return np.arange(size, dtype=np.int64)
     return np.sort(np.random.default_rng(seed).choice(size, most, replace=False))
