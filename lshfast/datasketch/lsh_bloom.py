@@ -2,10 +2,13 @@
 
 A folder holds one file, "bands.lshbloom", which is mapped into memory. Numbers are little-endian.
 
-    8 bytes     b"lshbloom" uint32 x 6  format (1), num_perm, b, r, hashes of a key, bytes of a slot
-    (4, 8, 16; 0 before the first) uint64 x 3  bits of a filter, seed, whether the seed is known (0,
-    1) 8 bytes     scheme, padded with zeros 8 bytes     digest of given permutations; zeros for
-    those drawn from the seed b filters   each rounded up to whole bytes
+    8 bytes      b"lshbloom"
+    uint32 x 6   format (1), num_perm, b, r, hashes of a key, bytes of a slot (4, 8, 16; 0 before
+                 the first)
+    uint64 x 3   bits of a filter, seed, whether the seed is known (0, 1)
+    8 bytes      scheme, padded with zeros
+    8 bytes      digest of given permutations; zeros for those drawn from the seed
+    b filters    each rounded up to whole bytes
 
 `Bands.keys` computes the 64-bit key of a band. The bits of a key are (x + i y) mod bits for i in
 0..hashes - 1, where x is the mix of the key, and y is the mix of x, made odd.

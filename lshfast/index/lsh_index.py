@@ -355,8 +355,9 @@ class LSHIndex(StoredIndex):
             signatures.flags.writeable = True
             raise
 
-    def _insert_items(self, family: FamilyRows, keys: Any, items: Any) -> int:
-        rows = family.rows_of(items, None)[0]
+    def _insert_items(self, reader: FamilyRows, keys: Any, items: Any) -> int:
+        """Insert items of a family without MinHash signatures; see `insert`."""
+        rows, _ = reader.rows_of(items, None)
         if len(rows) == 1 and not is_batch(keys):
             return self.store.insert_one(keys, rows[0], self.on_duplicate)
         column = as_column(keys)
@@ -364,7 +365,7 @@ class LSHIndex(StoredIndex):
             raise ValueError(
                 f"there must be a key for each item, not {len(column)} for {len(rows)}"
             )
-        return self.store.insert(column, rows, self.on_duplicate, copy=not family.fresh)
+        return self.store.insert(column, rows, self.on_duplicate, copy=not reader.fresh)
 
     def merge(self, other: LSHIndex) -> int:
         """Insert all entries of another index.

@@ -30,7 +30,7 @@ def families_of(
         return [[CrossPolytope(points.dim, seed=seed)], [Hyperplanes(points.dim, seed)]]
     if points.metric == "euclidean":
         return [[GaussianLines(points.dim, factor * radius, seed) for factor in WIDTHS]]
-    # Most coordinates of sparse vectors are equal, so that one says little.
+    # Sparse vectors are equal in most coordinates, so a single coordinate says little.
     if points.nonzeros is not None:
         return [[CauchyLines(points.dim, factor * radius, seed) for factor in WIDTHS]]
     return [
