@@ -414,8 +414,9 @@ class RedisStore(Store):
         pieces = list(key_pieces(encoded, width))
         with (
             self._connection.calling(operation),
-            self._connection.transaction() as pipe,
+            self._connection.pipeline() as pipe,
         ):
+            self._connection.begin(pipe)
             pipe.delete(self._keys.refused)
             script = (len(self._keys), *self._keys, *settings)
             for piece in pieces:

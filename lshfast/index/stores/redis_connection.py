@@ -103,14 +103,15 @@ class RedisConnection:
         """Run a script on the keys of the index, and return its answer."""
         return self.client.eval(script, len(self.keys), *self.keys, *arguments)
 
-    @contextmanager
-    def transaction(self) -> Iterator[Any]:
-        """Yield a pipeline whose commands are executed together; it is not sent again."""
-        with self._node().pipeline(transaction=True) as pipe:
-            # Without it, the client would resend the batch after losing the connection.
-            pipe.watch(self.keys.parameters)
-            pipe.multi()
-            yield pipe
+    def pipeline(self) -> Any:
+        """Return a pipeline for a transaction, which is released at the end of a `with` block."""
+        return self._node().pipeline(transaction=True)
+
+    def begin(self, pipe: Any) -> None:
+        """Begin a transaction: the commands from here to `execute` are executed together."""
+        # Without it, the client would resend the batch after losing the connection.
+        pipe.watch(self.keys.parameters)
+        pipe.multi()
 
     def execute(self, pipe: Any) -> list[Any]:
         """Execute a transaction and return its replies; raise the first that is an error."""
