@@ -39,6 +39,22 @@ def test_columns_are_paired_by_their_values_and_words():
     assert given == "--field 'name=full name' --field phone=tel --field town=place"
 
 
+def test_names_decide_between_columns_with_nearly_the_same_values():
+    """Each team plays at home and away, and slightly more values are in the wrong column."""
+    teams = [f"team {number}" for number in range(12)]
+    first = {"home": teams[:10], "away": teams[2:]}
+    second = {"home_team": teams[1:11], "away_team": teams[1:11]}
+    assert alike_columns(first.items(), second.items()) == [
+        ("home", "home_team"),
+        ("away", "away_team"),
+    ]
+    swapped = dict(reversed(second.items()))
+    assert set(alike_columns(first.items(), swapped.items())) == {
+        ("home", "home_team"),
+        ("away", "away_team"),
+    }
+
+
 def test_the_error_without_fields_says_what_to_type():
     with pytest.raises(
         ValueError,

@@ -1,5 +1,8 @@
 """Columns of two tables that have other names and the same values or words.
 
+Of columns with nearly as many values in common, such as a home team and an away team, the names
+decide.
+
 They are no fields unless the user says so: the values of a billing address are also those of a
 delivery address. But a run that overlooks them is named with what to type.
 """
@@ -15,6 +18,7 @@ from zlib import crc32
 
 import numpy as np
 
+from lshfast._common.extras import optional
 from lshfast._common.types import Int64Array
 from lshfast._common.visible import visible
 from lshfast.records.tables.distinct_values import distinct_texts
@@ -28,6 +32,10 @@ LONGEST = 200  # characters of a value that are looked at
 MOST_CHARACTERS = 1 << 22  # of all columns of a table that are looked at
 FEWEST_VALUES = 3  # different values of a column
 LEAST_ALIKE = 0.3
+LEAST_ALIKE_NAMES = (
+    0.8  # similarity (Jaro and Winkler) of names such as "tons" and "tonnage"
+)
+MORE_BY_NAME = 0.3  # that columns with such names are more alike
 WITH_DIGITS = ("code", "number", "date")  # kinds of values that are mostly digits
 
 
@@ -90,6 +98,14 @@ class ColumnSample:
         of_words = in_both / least if least and not self.has_digits else 0.0
         return max(of_values, of_words)
 
+    def likeness_of_name(self, other: ColumnSample) -> float:
+        """Return what similar names add to the likeness of two columns."""
+        distances = optional("rapidfuzz.distance", "records")
+        similarity = distances.JaroWinkler.similarity(
+            self.name.casefold(), other.name.casefold()
+        )
+        return MORE_BY_NAME if similarity >= LEAST_ALIKE_NAMES else 0.0
+
 
 def _places_with_text(texts: Sequence[str], characters: int) -> Int64Array:
     """Return the places of some strings that are not blank; of many, those with the least hashes.
@@ -134,14 +150,14 @@ def alike_columns(
     """
     samples = [samples_of(columns) for columns in (first, second)]
     likeness = [
-        (one.likeness(other), place, other_place)
+        (value + one.likeness_of_name(other), place, other_place)
         for place, one in enumerate(samples[0])
         for other_place, other in enumerate(samples[1])
+        if (value := one.likeness(other)) >= LEAST_ALIKE
     ]
     pairs: dict[int, int] = {}
-    for value, place, other_place in sorted(likeness, key=_most_alike_first):
-        is_free = place not in pairs and other_place not in pairs.values()
-        if value >= LEAST_ALIKE and is_free:
+    for _, place, other_place in sorted(likeness, key=_most_alike_first):
+        if place not in pairs and other_place not in pairs.values():
             pairs[place] = other_place
     return [
         (samples[0][place].name, samples[1][pairs[place]].name)
