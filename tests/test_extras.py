@@ -4,7 +4,7 @@ from importlib import metadata
 
 import pytest
 
-from lshfast._common.extras import optional
+from lshfast._common.extras import OptionalModule, optional
 
 REQUIREMENTS = [
     "numpy>=1.26",
@@ -48,3 +48,11 @@ def test_sources_without_metadata_name_the_module(monkeypatch):
     monkeypatch.setattr(metadata, "requires", requires)
     with pytest.raises(ImportError, match="absent_module is missing: pip install"):
         optional("absent_module")
+
+
+def test_what_tools_ask_every_object_imports_nothing():
+    """doctest asks for `__wrapped__`, also where the extra is not installed."""
+    module = OptionalModule("no_such_package", "cli")
+    assert not hasattr(module, "__wrapped__")
+    with pytest.raises(ImportError, match="no_such_package"):
+        module.name  # noqa: B018 # the access imports the package

@@ -72,6 +72,9 @@ class OptionalModule:
         self._extra = extra
 
     def __getattr__(self, name: str) -> Any:
+        # Tools such as doctest ask every object for `__wrapped__`.
+        if name.startswith("__"):
+            raise AttributeError(name)
         return getattr(optional(self._module, self._extra), name)
 
 

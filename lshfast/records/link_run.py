@@ -74,7 +74,7 @@ from lshfast.records.weights.calibration import (
     calibrate,
     seeds_are_sought,
 )
-from lshfast.records.weights.chance_seeds import seeds_by_chance
+from lshfast.records.weights.chance_seeds import ChanceSeeds
 from lshfast.records.weights.copies import (
     NearPairsOfRecords,
     RecordWords,
@@ -96,8 +96,10 @@ MANY_BY_TEXTS = 0.5
 # nothing, at most .44 of tables that share many records.
 LEAST_BY_CHANCE = 0.45
 SURE_BY_PATTERNS = 0.95
-# Rows of two tables, whose matches are sought if patterns show none: it takes 5 s for so many
-# people.
+# Of the seeds of two tables, for ranks to decide although patterns show no match: with errors of
+# the counts, less than half may be expected by chance.
+MOST_OF_HIDDEN = 0.5
+# Rows of two tables, whose matches are sought so: it takes 5 s for so many people.
 MOST_ROWS_SEARCHED = 40_000
 # Of the records of the smaller table, for the same: .22 are linked where nothing matches.
 MOST_BY_CHANCE = 0.5
@@ -255,7 +257,7 @@ class LinkRun:
         if not self._may_hide_matches():
             return
         with self.times.stage("estimate"):
-            if seeds_by_chance(self.linkage) >= LEAST_BY_CHANCE:
+            if ChanceSeeds.of(self.linkage).greatest_share >= MOST_OF_HIDDEN:
                 return
         self.task = replace(self.task, mixed=False)
         self.options = self.task.options
@@ -284,7 +286,7 @@ class LinkRun:
         if not self._may_be_by_chance():
             return
         with self.times.stage("estimate"):
-            if seeds_by_chance(self.linkage) < LEAST_BY_CHANCE:
+            if ChanceSeeds.of(self.linkage).share < LEAST_BY_CHANCE:
                 return
             network = learn_by_some_patterns(self.task, self.candidates.training)
         model = replace(self.model, by_patterns=network)

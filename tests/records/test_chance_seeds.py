@@ -8,7 +8,7 @@ from lshfast.records.linkage import Linkage
 from lshfast.records.tables.coded_fields import code_field
 from lshfast.records.tables.fields import Field
 from lshfast.records.tables.record_table import RecordTable
-from lshfast.records.weights.chance_seeds import seeds_by_chance
+from lshfast.records.weights.chance_seeds import ChanceSeeds
 
 
 def articles(n, rng):
@@ -55,7 +55,7 @@ def test_tables_without_matches_have_as_many_seeds_as_halves_of_one(
     common, least, most
 ):
     a, b = two_tables(1000, common, np.random.default_rng(5))
-    assert least <= seeds_by_chance(linkage(a, b)) <= most
+    assert least <= ChanceSeeds.of(linkage(a, b)).share <= most
 
 
 @pytest.mark.parametrize("common", [0, 20, 300])

@@ -7,6 +7,8 @@ records or none, there are about as many such pairs between half of one and half
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from lshfast._common.types import Int64Array
@@ -15,19 +17,48 @@ from lshfast.records.choices import NEIGHBORS
 from lshfast.records.linkage import Linkage
 from lshfast.records.weights.rivals import PairsBetween
 
+ERRORS = 2.0  # standard errors
 
-def seeds_by_chance(linkage: Linkage) -> float:
-    """Return which part of the seeds of two tables is expected by chance; above 1 at times.
 
-    A table with several records of one thing has more seeds within it, so the table with fewer
-    counts.
+@dataclass(frozen=True)
+class ChanceSeeds:
+    """Seeds between halves of tables.
+
+    Attributes
+    ----------
+    between : float
+        Between half of one table and half of the other.
+    within : int
+        Between the halves of one table: of the table with fewer, since a table with several
+        records of one thing has more.
     """
-    texts = linkage.record_texts
-    rng = np.random.default_rng([linkage.seed, 4])
-    first, second = (halves_of(numbers, rng) for numbers in texts.numbers)
-    between = [seeds_between(texts, a, b) for a, b in zip(first, second, strict=True)]
-    within = [seeds_between(texts, *halves) for halves in (first, second)]
-    return min(within) / max(1.0, float(np.mean(between)))
+
+    between: float
+    within: int
+
+    @classmethod
+    def of(cls, linkage: Linkage) -> ChanceSeeds:
+        """Count the seeds between halves of two tables, which are drawn at random."""
+        texts = linkage.record_texts
+        rng = np.random.default_rng([linkage.seed, 4])
+        first, second = (halves_of(numbers, rng) for numbers in texts.numbers)
+        between = [
+            seeds_between(texts, a, b) for a, b in zip(first, second, strict=True)
+        ]
+        within = [seeds_between(texts, *halves) for halves in (first, second)]
+        return cls(float(np.mean(between)), min(within))
+
+    @property
+    def share(self) -> float:
+        """Which part of the seeds of two tables is expected by chance; above 1 at times."""
+        return float(self.within / max(1.0, self.between))
+
+    @property
+    def greatest_share(self) -> float:
+        """The same, ERRORS standard errors of the numbers above."""
+        within = self.within + ERRORS * (self.within + 1) ** 0.5
+        between = self.between - ERRORS * (self.between / 2) ** 0.5
+        return float(within / max(1.0, between))
 
 
 def halves_of(
