@@ -96,6 +96,13 @@ MANY_BY_TEXTS = 0.5
 # nothing, at most .44 of tables that share many records.
 LEAST_BY_CHANCE = 0.45
 SURE_BY_PATTERNS = 0.95
+# If patterns see hardly any match among the links, they are believed only if all seeds but a few
+# are expected by chance (1.0 where catalogues of products share nothing, .7 where a sixteenth is in
+# both), or if links are many times the seeds (2.5 to 6 of three tables that share nothing, 1.3 of
+# catalogues that share a third).
+LEAST_SEEN = 0.05
+MOSTLY_BY_CHANCE = 0.8
+TIMES_SEEDS = 2.0
 # Of the seeds of two tables, for ranks to decide although patterns show no match: with errors of
 # the counts, less than half may be expected by chance.
 MOST_OF_HIDDEN = 0.5
@@ -283,15 +290,25 @@ class LinkRun:
         """Link two tables by agreement patterns if these deny some links, and chance brings nearly
         as many seeds.
         """
-        if not self._may_be_by_chance():
+        seeds = self.model.seeds
+        if seeds is None or not self._may_be_by_chance():
             return
         with self.times.stage("estimate"):
-            if ChanceSeeds.of(self.linkage).share < LEAST_BY_CHANCE:
+            chance = ChanceSeeds.of(self.linkage)
+            if chance.share < LEAST_BY_CHANCE:
                 return
             network = learn_by_some_patterns(self.task, self.candidates.training)
         model = replace(self.model, by_patterns=network)
         precision = model.precision_by_patterns(self.links.i, self.links.j)
-        if precision is not None and precision < SURE_BY_PATTERNS:
+        if precision is None or precision >= SURE_BY_PATTERNS:
+            return
+        # Patterns that deny all links may see nothing, as in catalogues of products.
+        is_doubtful = (
+            precision >= LEAST_SEEN
+            or chance.share_of_all(len(seeds)) >= MOSTLY_BY_CHANCE
+            or len(self.links.i) >= TIMES_SEEDS * len(seeds)
+        )
+        if is_doubtful:
             self._link_by(network)
 
     def _may_be_by_chance(self) -> bool:
@@ -299,8 +316,7 @@ class LinkRun:
         smaller = min(self.linkage.sizes)
         links = len(self.links.i)
         return (
-            self.model.seeds is not None
-            and not self.linkage.single
+            not self.linkage.single
             and self.options.rules is None
             and not len(self.labels)
             and smaller >= FEWEST_ROWS

@@ -53,6 +53,10 @@ class ChanceSeeds:
         """Which part of the seeds of two tables is expected by chance; above 1 at times."""
         return float(self.within / max(1.0, self.between))
 
+    def share_of_all(self, seeds: int) -> float:
+        """Return the same of the seeds of whole tables, which have twice as many by chance."""
+        return 2 * self.within / max(1.0, float(seeds))
+
     @property
     def greatest_share(self) -> float:
         """The same, ERRORS standard errors of the numbers above."""
