@@ -103,13 +103,14 @@ SURE_BY_PATTERNS = 0.95
 LEAST_SEEN = 0.05
 MOSTLY_BY_CHANCE = 0.8
 TIMES_SEEDS = 2.0
+# Of the records of the smaller table, more of which are never linked by chance: at most .22 are
+# where nothing matches.
+MOST_BY_CHANCE = 0.5
 # Of the seeds of two tables, for ranks to decide although patterns show no match: with errors of
 # the counts, less than half may be expected by chance.
 MOST_OF_HIDDEN = 0.5
 # Rows of two tables, whose matches are sought so: it takes 5 s for so many people.
 MOST_ROWS_SEARCHED = 40_000
-# Of the records of the smaller table, for the same: .22 are linked where nothing matches.
-MOST_BY_CHANCE = 0.5
 VERY_PROBABLE = 0.9  # of a match: such pairs show how many matches records have
 RULES_ALONE = (
     "no field tells matches from other pairs, so records are linked by the keys of the given "
@@ -309,7 +310,10 @@ class LinkRun:
             or len(self.links.i) >= TIMES_SEEDS * len(seeds)
         )
         if is_doubtful:
+            links = len(self.links.i)
             self._link_by(network)
+            if len(self.links.i) < links:
+                self._doubt(chance_text(links, len(self.links.i)))
 
     def _may_be_by_chance(self) -> bool:
         """Return whether seeds led to the links of two tables, and few records have links."""
@@ -603,6 +607,15 @@ def near_records(linkage: Linkage, candidates: CandidatePairs) -> NearPairsOfRec
     i, j = linkage.rows_of(candidates.places)
     return NearPairsOfRecords(
         i, j, linkage.record_texts.compared(i, j)[1], len(linkage.a)
+    )
+
+
+def chance_text(alike: int, linked: int) -> str:
+    """Return a warning that fewer pairs are linked than are alike."""
+    return (
+        f"of {alike:,} pairs of similar records, {linked:,} are linked: the halves of one table, "
+        "in which nothing matches, have nearly as many; if you know further matches, mark them "
+        "(--labels) or give rules (--block)"
     )
 
 

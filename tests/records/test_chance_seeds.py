@@ -65,6 +65,8 @@ def test_only_matches_of_texts_are_linked(common):
     right = int((found.i - (1000 - common) == found.j).sum())
     assert len(found) - right <= 2
     assert right >= 0.9 * common
+    is_warned = any("halves of one table" in text for text in found.summary.warnings)
+    assert is_warned == (common < 300)
 
 
 def test_matches_that_no_key_brings_are_sought_if_texts_are_alike_beyond_chance():

@@ -54,12 +54,12 @@ class ChanceSeeds:
         return float(self.within / max(1.0, self.between))
 
     def share_of_all(self, seeds: int) -> float:
-        """Return the same of the seeds of whole tables, which have twice as many by chance."""
+        """Return the share of the seeds of whole tables, which have twice as many by chance."""
         return 2 * self.within / max(1.0, float(seeds))
 
     @property
     def greatest_share(self) -> float:
-        """The same, ERRORS standard errors of the numbers above."""
+        """The greatest share that the numbers allow for, with ERRORS standard errors of both."""
         within = self.within + ERRORS * (self.within + 1) ** 0.5
         between = self.between - ERRORS * (self.between / 2) ** 0.5
         return float(within / max(1.0, between))
